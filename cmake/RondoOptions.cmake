@@ -1,0 +1,17 @@
+# Warnings, sanitizers and the compiler cache, for everything in this tree.
+add_library(rondo_options INTERFACE)
+target_compile_options(rondo_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor
+                                               -Woverloaded-virtual -Wcast-align -Wunused)
+option(RONDO_WERROR "Warnings are errors" OFF)
+if(RONDO_WERROR)
+  target_compile_options(rondo_options INTERFACE -Werror)
+endif()
+if(RONDO_SANITIZE)
+  target_compile_options(rondo_options INTERFACE -fsanitize=${RONDO_SANITIZE} -fno-omit-frame-pointer
+                                                 -fno-sanitize-recover=all)
+  target_link_options(rondo_options INTERFACE -fsanitize=${RONDO_SANITIZE})
+endif()
+find_program(RONDO_CCACHE ccache)
+if(RONDO_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${RONDO_CCACHE})
+endif()

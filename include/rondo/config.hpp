@@ -1,0 +1,59 @@
+#pragma once
+/// Settings: one typed, printable place.
+
+#include <chrono>
+#include <cstddef>
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "rondo/error.hpp"
+
+namespace rondo {
+
+/// What carries a group's bytes. `any` asks for the best that is configured.
+enum class Backend : std::uint8_t { any, ring, mpi, jaccl, nccl, tcp, shm, sim };
+inline constexpr int backend_count = 8;
+
+/// "any", "ring", "mpi", ...
+std::string_view to_string(Backend backend) noexcept;
+/// The inverse of to_string, exact and case-sensitive. Throws Error(invalid_argument) that lists the names.
+Backend parse_backend(std::string_view name);
+std::ostream& operator<<(std::ostream& out, Backend backend);
+
+/// Everything that can be set from outside. Fields that touch the protocol must be equal on all ranks, which
+/// set-up compares.
+struct Config {
+  Backend backend = Backend::any;                    ///< RONDO_BACKEND
+  std::optional<int> rank;                           ///< RONDO_RANK
+  std::optional<int> size;                           ///< RONDO_SIZE
+  std::string rendezvous;                            ///< RONDO_RENDEZVOUS
+  Duration timeout = std::chrono::seconds(60);       ///< RONDO_TIMEOUT: limit of each blocking call
+  Duration init_timeout = std::chrono::seconds(60);  ///< RONDO_INIT_TIMEOUT: limit of set-up
+  bool check_agreement = false;            ///< RONDO_CHECK=agreement: compare calls before data moves
+  bool check_payload = false;              ///< RONDO_CHECK=payload: a checksum with every payload
+  std::size_t eager_bytes = 32 * 1024;     ///< RONDO_EAGER_BYTES: larger messages wait for the receive
+  std::size_t credit_bytes = 1024 * 1024;  ///< RONDO_CREDIT_BYTES: sent and not yet matched, per peer
+  std::size_t arena_bytes = 256 * 1024;    ///< RONDO_ARENA_BYTES: shared memory per rank; 0: none
+  bool log = true;                         ///< RONDO_LOG=off|warn
+
+  /// Reads the environment. Throws Error(invalid_argument) naming the variable, its value and what was
+  /// expected.
+  static Config from_env();
+
+  friend bool operator==(const Config&, const Config&) = default;
+};
+
+/// One `NAME=value` line per setting.
+std::string to_string(const Config& config);
+std::ostream& operator<<(std::ostream& out, const Config& config);
+
+}  // namespace rondo
+
+template <>
+struct std::hash<rondo::Backend> {
+  std::size_t operator()(rondo::Backend backend) const noexcept {
+    return std::hash<unsigned>()(static_cast<unsigned>(backend));
+  }
+};

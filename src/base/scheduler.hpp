@@ -1,0 +1,67 @@
+#pragma once
+/// The only place where rondo sleeps, reads a clock or starts a thread. Two implementations: the real clock,
+/// and the simulated one of sim_run (one thread at a time, virtual time).
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+
+namespace rondo::base {
+
+using Duration = std::chrono::nanoseconds;
+using TimePoint = std::chrono::time_point<std::chrono::steady_clock, Duration>;
+inline constexpr TimePoint never = TimePoint::max();
+
+class Event;
+
+class Scheduler {
+ public:
+  virtual ~Scheduler() = default;
+  virtual TimePoint now() = 0;
+  /// Lets another thread run.
+  virtual void yield() = 0;
+  virtual void sleep_until(TimePoint until) = 0;
+  /// True under virtual time, where spinning is useless.
+  virtual bool simulated() const noexcept = 0;
+
+ private:
+  friend class Event;
+  /// Sleeps until `event` is rung after `ticket` was taken (true) or `until` (false).
+  virtual bool park(Event& event, std::uint32_t ticket, TimePoint until) = 0;
+  virtual void unpark(Event& event) = 0;
+};
+
+/// The scheduler of the real world; one per process.
+Scheduler& real_scheduler();
+
+/// A place to sleep. To wait for a condition without losing a wake-up: take a ticket, look at the condition,
+/// wait with the ticket. ring() after changing the condition; it is cheap when nobody sleeps. Never hold a
+/// mutex across wait().
+class Event {
+ public:
+  explicit Event(Scheduler& scheduler) noexcept : scheduler_(scheduler) {}
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+
+  std::uint32_t ticket() const noexcept { return epoch_.load(std::memory_order_acquire); }
+  void ring();
+  /// True when rung since the ticket was taken, false when `until` came first.
+  bool wait(std::uint32_t ticket, TimePoint until) { return scheduler_.park(*this, ticket, until); }
+  Scheduler& scheduler() const noexcept { return scheduler_; }
+
+ private:
+  friend class RealScheduler;
+  friend class SimScheduler;
+
+  Scheduler& scheduler_;
+  std::atomic<std::uint32_t> epoch_{0};
+  std::atomic<std::uint32_t> sleepers_{0};
+  std::mutex mutex_;               // real scheduler only
+  std::condition_variable sleep_;  // real scheduler only
+};
+
+}  // namespace rondo::base

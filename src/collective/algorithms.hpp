@@ -1,0 +1,66 @@
+#pragma once
+/// Every algorithm over a Channel, by name. Memory is contiguous; counts are elements; `n` is the number of
+/// ranks. All are blocking, straight-line, for any n >= 2, any count (0 included), and let base::Problem
+/// pass.
+///
+/// Where `in` may be `out` (or this rank's part of it) no copy is made. Reductions combine in rank order
+/// (lower rank first), so every rank gets the same bytes, and so does a rerun.
+
+#include <cstddef>
+#include <span>
+
+#include "rondo/dtype.hpp"
+#include "tensor/reduce.hpp"
+#include "transport/channel.hpp"
+
+namespace rondo::collective {
+
+using transport::Channel;
+using Bytes = std::span<std::byte>;
+using ConstBytes = std::span<const std::byte>;
+using Counts = std::span<const std::size_t>;  ///< elements (or bytes, where there is no type) per rank
+
+/// What to do with elements: the kernel, the size, and the divisor of a mean (0: none).
+struct Reduction {
+  tensor::ReduceKernel kernel;
+  DType dtype;
+  std::size_t element_bytes;
+  std::size_t divisor;
+};
+
+// in, out: the whole vector; in may be out.
+void all_reduce_ring(Channel&, ConstBytes in, Bytes out, const Reduction&);
+void all_reduce_recursive_doubling(Channel&, ConstBytes in, Bytes out, const Reduction&);
+void all_reduce_one_shot(Channel&, ConstBytes in, Bytes out, const Reduction&);
+void all_reduce_direct(Channel&, ConstBytes in, Bytes out, const Reduction&);
+void all_reduce_flat(Channel&, ConstBytes in, Bytes out, const Reduction&);
+
+// in: the whole vector; out: counts[rank] elements; in is not written.
+void reduce_scatter_ring(Channel&, ConstBytes in, Bytes out, Counts counts, const Reduction&);
+void reduce_scatter_direct(Channel&, ConstBytes in, Bytes out, Counts counts, const Reduction&);
+void reduce_scatter_flat(Channel&, ConstBytes in, Bytes out, Counts counts, const Reduction&);
+
+// in: sizes[rank] bytes; out: sum(sizes) bytes; in may be this rank's part of out.
+void all_gather_ring(Channel&, ConstBytes in, Bytes out, Counts sizes);
+void all_gather_direct(Channel&, ConstBytes in, Bytes out, Counts sizes);
+void all_gather_flat(Channel&, ConstBytes in, Bytes out, Counts sizes);
+
+void broadcast_binomial(Channel&, Bytes data, int root);
+void broadcast_flat(Channel&, Bytes data, int root);
+
+// out: on the root only; in may be out there.
+void reduce_binomial(Channel&, ConstBytes in, Bytes out, int root, const Reduction&);
+void reduce_direct(Channel&, ConstBytes in, Bytes out, int root, const Reduction&);  ///< combines once
+void reduce_flat(Channel&, ConstBytes in, Bytes out, int root, const Reduction&);
+
+// The root's side: sum(sizes) bytes in rank order; the part of the root itself may be in place.
+void gather_linear(Channel&, ConstBytes in, Bytes out, Counts sizes, int root);
+void scatter_linear(Channel&, ConstBytes in, Bytes out, Counts sizes, int root);
+
+// in: sum(send) bytes in destination order; out: sum(recv) bytes in source order; in is not out.
+void all_to_all_pairwise(Channel&, ConstBytes in, Bytes out, Counts send, Counts recv);
+
+void barrier_dissemination(Channel&);
+void barrier_flat(Channel&);
+
+}  // namespace rondo::collective
