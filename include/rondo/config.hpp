@@ -3,10 +3,17 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <iosfwd>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <version>
+
+#if __has_include(<format>) && defined(__cpp_lib_format)
+#include <format>
+#endif
 
 #include "rondo/error.hpp"
 
@@ -57,3 +64,13 @@ struct std::hash<rondo::Backend> {
     return std::hash<unsigned>()(static_cast<unsigned>(backend));
   }
 };
+
+#if __has_include(<format>) && defined(__cpp_lib_format)
+template <>
+struct std::formatter<rondo::Backend> : std::formatter<std::string_view> {
+  template <class FormatContext>
+  auto format(rondo::Backend backend, FormatContext& context) const {
+    return std::formatter<std::string_view>::format(rondo::to_string(backend), context);
+  }
+};
+#endif
