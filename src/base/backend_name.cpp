@@ -34,8 +34,7 @@ std::string_view to_string(Backend backend) noexcept {
     case Backend::sim:
       return "sim";
   }
-  RONDO_INVARIANT(!"a Backend without a name");
-  return {};
+  base::broken_invariant("a Backend without a name", __FILE__, __LINE__);
 }
 
 Backend parse_backend(std::string_view name) {

@@ -29,8 +29,7 @@ std::string_view to_string(ErrorKind kind) noexcept {
     case ErrorKind::aborted:
       return "aborted";
   }
-  RONDO_INVARIANT(!"an ErrorKind without a name");
-  return {};
+  base::broken_invariant("an ErrorKind without a name", __FILE__, __LINE__);
 }
 
 std::ostream& operator<<(std::ostream& out, ErrorKind kind) { return out << to_string(kind); }
