@@ -52,7 +52,7 @@ struct Config {
   friend bool operator==(const Config&, const Config&) = default;
 };
 
-/// One `NAME=value` line per setting.
+/// One `NAME=value` line per setting that has a value; the variables of these lines give the same Config.
 std::string to_string(const Config& config);
 std::ostream& operator<<(std::ostream& out, const Config& config);
 

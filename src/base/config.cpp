@@ -1,0 +1,260 @@
+#include "rondo/config.hpp"
+
+#include <array>
+#include <charconv>
+#include <cstdlib>
+#include <limits>
+#include <ostream>
+#include <span>
+#include <vector>
+
+#include "base/config_parse.hpp"
+
+namespace rondo {
+
+namespace {
+
+constexpr std::string_view digits = "0123456789";
+
+/// A whole number that fills all of `text`: digits only, no sign.
+bool parse_whole(std::string_view text, std::uint64_t& value) {
+  if (text.empty() || text.find_first_not_of(digits) != std::string_view::npos) return false;
+  return std::from_chars(text.data(), text.data() + text.size(), value).ec == std::errc();
+}
+
+bool parse_int(std::string_view text, int least, std::optional<int>& value) {
+  std::uint64_t whole = 0;
+  if (!parse_whole(text, whole) || whole > std::uint64_t{std::numeric_limits<int>::max()}) return false;
+  if (static_cast<int>(whole) < least) return false;
+  value = static_cast<int>(whole);
+  return true;
+}
+
+std::optional<std::string> print_int(std::optional<int> value) {
+  if (!value) return std::nullopt;
+  return std::to_string(*value);
+}
+
+struct Unit {
+  std::string_view suffix;
+  std::uint64_t worth;
+};
+
+/// Takes the suffix of `text` away and tells what it is worth; 1 x `plain` without one.
+std::uint64_t take_suffix(std::string_view& text, std::span<const Unit> units, std::uint64_t plain) {
+  for (const Unit& unit : units)
+    if (text.ends_with(unit.suffix)) {
+      text.remove_suffix(unit.suffix.size());
+      return unit.worth;
+    }
+  return plain;
+}
+
+// Longer suffixes stand before those that they end with.
+constexpr std::uint64_t nanoseconds_per_second = 1'000'000'000;
+constexpr std::array<Unit, 3> time_units = {
+    {{"ms", 1'000'000}, {"min", 60 * nanoseconds_per_second}, {"s", nanoseconds_per_second}}};
+
+bool parse_time(std::string_view text, Duration& value) {
+  const std::uint64_t unit = take_suffix(text, time_units, nanoseconds_per_second);
+  std::uint64_t whole = 0;
+  std::uint64_t billionths = 0;  // of the unit
+  const std::size_t point = text.find('.');
+  if (!parse_whole(text.substr(0, point), whole)) return false;
+  if (point != std::string_view::npos) {
+    std::string fraction(text.substr(point + 1));
+    if (fraction.empty() || fraction.size() > 9) return false;
+    fraction.resize(9, '0');
+    if (!parse_whole(fraction, billionths)) return false;
+  }
+  const std::uint64_t part =
+      billionths * (unit / 1000) / 1'000'000;  // cannot overflow: below 6e16 on the way
+  constexpr auto most = static_cast<std::uint64_t>(Duration::max().count());
+  if (whole > (most - part) / unit) return false;
+  const std::uint64_t total = whole * unit + part;
+  if (total == 0) return false;
+  value = Duration(static_cast<Duration::rep>(total));
+  return true;
+}
+
+std::string print_time(Duration value) {
+  const bool negative = value < Duration::zero();
+  std::uint64_t total = static_cast<std::uint64_t>(value.count());
+  if (negative) total = 0 - total;
+  std::string text = (negative ? "-" : "") + std::to_string(total / nanoseconds_per_second);
+  if (const std::uint64_t rest = total % nanoseconds_per_second; rest != 0) {
+    const std::string fraction = std::to_string(nanoseconds_per_second + rest).substr(1);  // nine digits
+    text += '.' + fraction.substr(0, fraction.find_last_not_of('0') + 1);
+  }
+  return text + 's';
+}
+
+constexpr std::array<Unit, 3> byte_units = {
+    {{"KiB", std::uint64_t{1} << 10}, {"MiB", std::uint64_t{1} << 20}, {"GiB", std::uint64_t{1} << 30}}};
+constexpr std::uint64_t most_bytes = std::uint64_t{1} << 40;
+
+bool parse_bytes(std::string_view text, std::size_t& value) {
+  const std::uint64_t unit = take_suffix(text, byte_units, 1);
+  std::uint64_t whole = 0;
+  if (!parse_whole(text, whole) || whole > most_bytes / unit) return false;
+  value = static_cast<std::size_t>(whole * unit);
+  return true;
+}
+
+std::string print_bytes(std::size_t value) {
+  const Unit* best = nullptr;
+  for (const Unit& unit : byte_units)
+    if (value != 0 && value % unit.worth == 0) best = &unit;
+  if (best == nullptr) return std::to_string(value);
+  return std::to_string(value / best->worth) + std::string(best->suffix);
+}
+
+bool parse_checks(std::string_view text, Config& config) {
+  config.check_agreement = config.check_payload = false;
+  if (text.empty()) return true;
+  for (;;) {
+    const std::size_t comma = text.find(',');
+    const std::string_view item = text.substr(0, comma);
+    if (item == "agreement")
+      config.check_agreement = true;
+    else if (item == "payload")
+      config.check_payload = true;
+    else
+      return false;
+    if (comma == std::string_view::npos) return true;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+std::string print_checks(const Config& config) {
+  std::string text = config.check_agreement ? "agreement" : "";
+  if (config.check_payload) text += text.empty() ? "payload" : ",payload";
+  return text;
+}
+
+bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
+
+bool parse_line(std::string_view text, std::string& value) {
+  for (const char c : text)
+    if (is_control(c)) return false;
+  value = text;
+  return true;
+}
+
+bool parse_log(std::string_view text, bool& value) {
+  if (text != "off" && text != "warn") return false;
+  value = text == "warn";
+  return true;
+}
+
+using Text = std::string_view;
+using Printed = std::optional<std::string>;  // nothing: not set
+
+struct Setting {
+  const char* name;
+  const char* expected;
+  bool (*parse)(Text, Config&);
+  Printed (*print)(const Config&);
+};
+
+constexpr const char* a_time = "a time greater than 0 such as 60, 1.5s, 250ms or 2min";
+constexpr const char* some_bytes = "a number of bytes up to 1024GiB such as 4096, 64KiB or 1MiB";
+
+// parse_backend says itself what it expected.
+constexpr std::array<Setting, 11> settings = {{
+    {"RONDO_BACKEND", "",
+     [](Text t, Config& c) {
+       c.backend = parse_backend(t);
+       return true;
+     },
+     [](const Config& c) -> Printed { return std::string(to_string(c.backend)); }},
+    {"RONDO_RANK", "a whole number from 0 to 2147483647",
+     [](Text t, Config& c) { return parse_int(t, 0, c.rank); },
+     [](const Config& c) { return print_int(c.rank); }},
+    {"RONDO_SIZE", "a whole number from 1 to 2147483647",
+     [](Text t, Config& c) { return parse_int(t, 1, c.size); },
+     [](const Config& c) { return print_int(c.size); }},
+    {"RONDO_RENDEZVOUS", "one line of text", [](Text t, Config& c) { return parse_line(t, c.rendezvous); },
+     [](const Config& c) { return c.rendezvous.empty() ? Printed() : Printed(c.rendezvous); }},
+    {"RONDO_TIMEOUT", a_time, [](Text t, Config& c) { return parse_time(t, c.timeout); },
+     [](const Config& c) -> Printed { return print_time(c.timeout); }},
+    {"RONDO_INIT_TIMEOUT", a_time, [](Text t, Config& c) { return parse_time(t, c.init_timeout); },
+     [](const Config& c) -> Printed { return print_time(c.init_timeout); }},
+    {"RONDO_CHECK", "a comma list of agreement and payload", parse_checks,
+     [](const Config& c) -> Printed { return print_checks(c); }},
+    {"RONDO_EAGER_BYTES", some_bytes, [](Text t, Config& c) { return parse_bytes(t, c.eager_bytes); },
+     [](const Config& c) -> Printed { return print_bytes(c.eager_bytes); }},
+    {"RONDO_CREDIT_BYTES", some_bytes, [](Text t, Config& c) { return parse_bytes(t, c.credit_bytes); },
+     [](const Config& c) -> Printed { return print_bytes(c.credit_bytes); }},
+    {"RONDO_ARENA_BYTES", some_bytes, [](Text t, Config& c) { return parse_bytes(t, c.arena_bytes); },
+     [](const Config& c) -> Printed { return print_bytes(c.arena_bytes); }},
+    {"RONDO_LOG", "off or warn", [](Text t, Config& c) { return parse_log(t, c.log); },
+     [](const Config& c) -> Printed { return c.log ? "warn" : "off"; }},
+}};
+
+/// The value as it stands in messages: one line, whatever it holds.
+std::string quote(Text text) {
+  std::string out = "\"";
+  for (const char c : text) out += is_control(c) ? '?' : c;
+  return out + '"';
+}
+
+void set(const Setting& setting, Text text, Config& config) {
+  std::string why = std::string("expected ") + setting.expected;
+  try {
+    if (setting.parse(text, config)) return;
+  } catch (const Error& error) {
+    why = error.what();
+  }
+  throw Error(ErrorKind::invalid_argument, std::string(setting.name) + '=' + quote(text) + ": " + why);
+}
+
+}  // namespace
+
+Config Config::from_env() {
+  return base::parse_config([](const char* name) -> const char* { return std::getenv(name); });
+}
+
+std::string to_string(const Config& config) {
+  std::string text;
+  for (const Setting& setting : settings)
+    if (const Printed value = setting.print(config)) text += std::string(setting.name) + '=' + *value + '\n';
+  return text;
+}
+
+std::ostream& operator<<(std::ostream& out, const Config& config) { return out << to_string(config); }
+
+namespace base {
+
+Config parse_config(const Lookup& lookup) {
+  Config config;
+  for (const Setting& setting : settings)
+    if (const char* value = lookup(setting.name)) set(setting, value, config);
+  return config;
+}
+
+void validate(const Config& config) {
+  Config scratch;
+  for (const Setting& setting : settings)
+    if (const Printed value = setting.print(config)) set(setting, *value, scratch);
+  if (config.rank && config.size && *config.rank >= *config.size)
+    throw Error(ErrorKind::invalid_argument, "RONDO_RANK=" + quote(*print_int(config.rank)) +
+                                                 " and RONDO_SIZE=" + quote(*print_int(config.size)) +
+                                                 ": the rank must be less than the size");
+}
+
+std::string incomplete_reason(const Config& config) {
+  std::vector<std::string> missing;
+  if (!config.rank) missing.emplace_back("RONDO_RANK");
+  if (!config.size) missing.emplace_back("RONDO_SIZE");
+  if (config.rendezvous.empty()) missing.emplace_back("RONDO_RENDEZVOUS");
+  if (missing.empty()) return {};
+  std::string text = missing.front();
+  for (std::size_t i = 1; i < missing.size(); ++i)
+    text += (i + 1 == missing.size() ? " and " : ", ") + missing[i];
+  return text + (missing.size() == 1 ? " is not set" : " are not set");
+}
+
+}  // namespace base
+
+}  // namespace rondo
