@@ -64,6 +64,9 @@ class Svg {
   }
   void curve(const Panel& panel, std::span<const double> values, const char* style) {
     std::string points;
+    if (values.size() == 1) {  // a dash: a curve of one point would not be seen
+      fmt::format_to(std::back_inserter(points), "{:.2f},{:.2f} ", panel.x(1) - 12, panel.y(values[0]));
+    }
     for (std::size_t i = 0; i < values.size(); ++i) {
       fmt::format_to(std::back_inserter(points), "{:.2f},{:.2f} ", panel.x(static_cast<double>(i + 1)),
                      panel.y(values[i]));
@@ -110,7 +113,7 @@ void draw_loss(Svg& svg, const Outcome& one, const Outcome& several) {
   const auto [low2, high2] = std::minmax_element(several.loss.begin(), several.loss.end());
   const double least = 1e-6;
   const double low = std::max(least, std::min(*low1, *low2) / 1.25);
-  const double high = std::max(low, std::max(*high1, *high2)) * 1.25;
+  const double high = std::max(low * 5, std::max(*high1, *high2) * 1.25);  // two ticks at least
   const Panel panel{80, 450, 90, 360, static_cast<double>(one.loss.size()), low, high, true};
   for (double decade = least; decade <= high; decade *= 10) {
     for (const double factor : {1.0, 2.0, 5.0}) {
