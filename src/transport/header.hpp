@@ -22,9 +22,8 @@ enum class FrameKind : std::uint8_t {
   skip = 0,     ///< stands in for a frame that was cancelled before its first byte
   goodbye = 1,  ///< the last frame of a rank that leaves in order
   // collective lane
-  presence = 2,   ///< "I am in collective `number`", sent once by a rank that has waited long
-  agreement = 3,  ///< a stamp alone (RONDO_CHECK=agreement)
-  part = 4,       ///< part of a collective; the stamp fields say of which
+  presence = 2,  ///< "I am in collective `number`", sent once by a rank that has waited long
+  part = 4,      ///< part of a collective; the stamp fields say of which
   // message lane
   eager = 16,  ///< a message with its payload
   offer = 17,  ///< a message that waits for its receive; answered by exactly one of accept, refuse, gone
@@ -66,7 +65,7 @@ struct Stamp {
   ReduceOp op = ReduceOp::sum;
   std::int32_t root = -1;
   std::uint64_t count = 0;      ///< elements, as the verb counts them; 0 where ranks may differ
-  std::uint64_t name_hash = 0;  ///< of the caller's name for the call; 0: none
+  std::uint64_t name_hash = 0;  ///< of the caller's name and of the counts of a v form; 0: neither
 
   friend bool operator==(const Stamp&, const Stamp&) = default;
 };

@@ -86,6 +86,8 @@ class Transport {
   virtual void drain(int peer, Lane lane) = 0;
   /// Moves what can be moved without waiting. True when anything moved.
   virtual bool poll() = 0;
+  /// The same for what comes from one peer on one lane.
+  virtual bool poll(int peer, Lane lane) = 0;
   /// When poll() should be called even if nothing rings (a delayed frame, say).
   virtual base::TimePoint next_turn() const { return base::never; }
   /// True when all that was posted has left.

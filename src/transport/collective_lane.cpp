@@ -1,0 +1,379 @@
+#include "transport/collective_lane.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/check.hpp"
+
+namespace rondo::transport {
+
+namespace {
+
+Stamp stamp_of(const Header& header) {
+  return Stamp{.number = header.number,
+               .verb = header.verb,
+               .dtype = header.dtype,
+               .op = header.op,
+               .root = header.root_or_tag,
+               .count = header.count,
+               .name_hash = header.name_hash};
+}
+
+}  // namespace
+
+CollectiveLane::CollectiveLane(Progress& progress, Transport& transport, bool check_payload)
+    : progress_(progress),
+      transport_(transport),
+      check_payload_(check_payload),
+      peers_(static_cast<std::size_t>(transport.size())) {
+  transport_.attach(Lane::collective, *this);
+}
+
+void CollectiveLane::say_goodbye() {
+  std::lock_guard lock(progress_.mutex());
+  for (int rank = 0; rank < transport_.size(); ++rank) {
+    if (rank == transport_.rank() || peer(rank).departed) continue;
+    Header header;
+    header.kind = FrameKind::goodbye;
+    header.sequence = peer(rank).sequence++;
+    transport_.post(*make_owned(rank, Lane::collective, header, {}));
+  }
+}
+
+void CollectiveLane::begin(const Stamp& stamp, std::size_t unit_bytes, std::string_view unit) {
+  current_ = stamp;
+  unit_bytes_ = std::max<std::size_t>(1, unit_bytes);
+  unit_ = unit;
+  announced_ = false;
+  for (Peer& each : peers_) each.parts_in = each.parts_out = 0;
+  for (int rank = 0; rank < transport_.size(); ++rank) {
+    if (peer(rank).held) check(rank, *peer(rank).held);
+  }
+}
+
+void CollectiveLane::end() noexcept {
+  current_.reset();
+  problem_.reset();
+}
+
+void CollectiveLane::found(ErrorKind kind, int rank, const std::string& text) {
+  if (!problem_) problem_.emplace(kind, rank, text);
+}
+
+std::string CollectiveLane::both(int rank, const Stamp& theirs) const {
+  return fmt::format("rank {} calls {}, rank {} calls {}", transport_.rank(), to_string(*current_), rank,
+                     to_string(theirs));
+}
+
+// What a frame of the call in progress, of an earlier or of a later one tells.
+void CollectiveLane::check(int rank, const Stamp& theirs) {
+  if (theirs.number == current_->number) {
+    if (theirs != *current_) found(ErrorKind::mismatch, rank, "mismatch: " + both(rank, theirs));
+  } else if (theirs.number < current_->number) {
+    found(ErrorKind::mismatch, rank,
+          fmt::format("mismatch: rank {} sent rank {} a part of {} that it did not expect: they disagreed "
+                      "about that call",
+                      rank, transport_.rank(), to_string(theirs)));
+  } else if (peer(rank).first != nullptr) {
+    found(ErrorKind::mismatch, rank,
+          "mismatch: rank " + std::to_string(rank) + " is ahead: " + both(rank, theirs));
+  }
+}
+
+Landing CollectiveLane::arriving(int rank, const Header& header) {
+  Peer& from = peer(rank);
+  from.seen = std::max(from.seen, header.number + 1);
+  if (header.kind == FrameKind::presence) {
+    // Who waits long wants to know who is there; answer once.
+    if (current_ && current_->number == header.number) announce();
+    return {};
+  }
+  from.held = stamp_of(header);
+  if (!current_ || problem_) return {Landing::Verdict::later, {}};
+  check(rank, *from.held);
+  if (problem_ || header.number != current_->number || from.first == nullptr) {
+    return {Landing::Verdict::later, {}};
+  }
+  Pending& pending = *from.first;
+  const auto expected = pending.in_.size();
+  if (header.part != pending.part_ || header.bytes != expected) {
+    const bool whole = header.bytes % unit_bytes_ == 0 && expected % unit_bytes_ == 0;
+    const std::size_t unit = whole ? unit_bytes_ : 1;
+    found(
+        ErrorKind::mismatch, rank,
+        fmt::format("mismatch in {}: rank {} sends {} {} to rank {}, which expects {}", to_string(*current_),
+                    rank, header.bytes / unit, whole ? unit_ : "bytes", transport_.rank(), expected / unit));
+    return {Landing::Verdict::later, {}};
+  }
+  pending.landing_ = true;
+  return {Landing::Verdict::take, pending.in_};
+}
+
+void CollectiveLane::arrived(int rank, const Header& header) {
+  if (header.kind == FrameKind::presence) return;
+  Peer& from = peer(rank);
+  from.held.reset();
+  if (from.first == nullptr || !from.first->landing_) return;  // its receive was taken back
+  Pending& pending = *from.first;
+  if (header.payload_hash != 0 && payload_hash(pending.in_) != header.payload_hash) {
+    transport_.fail(Failure{
+        ErrorKind::disconnected, rank,
+        fmt::format("the payload from rank {} was corrupted on its way ({} bytes)", rank, header.bytes)});
+    return;
+  }
+  from.first = pending.next_;
+  if (from.first == nullptr) from.last = nullptr;
+  pending.landing_ = false;
+  pending.done_ = true;
+}
+
+void CollectiveLane::departed(int rank) { peer(rank).departed = true; }
+
+Header CollectiveLane::header_of_call() const {
+  Header header;
+  header.verb = current_->verb;
+  header.op = current_->op;
+  header.dtype = current_->dtype;
+  header.number = current_->number;
+  header.root_or_tag = current_->root;
+  header.count = current_->count;
+  header.name_hash = current_->name_hash;
+  return header;
+}
+
+// "I am in this call", to every rank, at most once per call.
+void CollectiveLane::announce() {
+  if (announced_ || transport_.failed()) return;
+  announced_ = true;
+  for (int rank = 0; rank < transport_.size(); ++rank) {
+    if (rank == transport_.rank() || peer(rank).departed) continue;
+    Header header = header_of_call();
+    header.kind = FrameKind::presence;
+    header.sequence = peer(rank).sequence++;
+    transport_.post(*make_owned(rank, Lane::collective, header, {}));
+  }
+}
+
+Pending::~Pending() {
+  if (channel_ != nullptr) channel_->take_back(*this);
+}
+
+CollectiveChannel::CollectiveChannel(CollectiveLane& lane, const Stamp& stamp, base::Deadline& deadline,
+                                     bool use_arena, std::size_t unit_bytes, std::string_view unit)
+    : lane_(lane), deadline_(deadline), arena_(use_arena ? lane.transport_.arena() : nullptr) {
+  std::lock_guard lock(lane_.progress_.mutex());
+  lane_.begin(stamp, unit_bytes, unit);
+}
+
+CollectiveChannel::~CollectiveChannel() {
+  std::lock_guard lock(lane_.progress_.mutex());
+  lane_.end();
+}
+
+int CollectiveChannel::rank() const noexcept { return lane_.transport_.rank(); }
+int CollectiveChannel::size() const noexcept { return lane_.transport_.size(); }
+
+void CollectiveChannel::send(Pending& pending, int to, std::span<const std::byte> bytes) {
+  RONDO_INVARIANT(pending.channel_ == nullptr && to != rank());
+  Header header = lane_.header_of_call();
+  header.kind = FrameKind::part;
+  header.bytes = bytes.size();
+  if (lane_.check_payload_) header.payload_hash = payload_hash(bytes);
+
+  std::lock_guard lock(lane_.progress_.mutex());
+  CollectiveLane::Peer& peer = lane_.peer(to);
+  header.sequence = peer.sequence++;
+  header.part = peer.parts_out++;
+  pending.out_.peer = to;
+  pending.out_.lane = Lane::collective;
+  pending.out_.head_bytes = encode(header, pending.out_.head);
+  pending.out_.payload = bytes;
+  pending.peer_ = to;
+  pending.receiving_ = pending.done_ = false;
+  pending.channel_ = this;
+  lane_.transport_.post(pending.out_);
+}
+
+void CollectiveChannel::recv(Pending& pending, int from, std::span<std::byte> bytes) {
+  RONDO_INVARIANT(pending.channel_ == nullptr && from != rank());
+  std::lock_guard lock(lane_.progress_.mutex());
+  CollectiveLane::Peer& peer = lane_.peer(from);
+  pending.in_ = bytes;
+  pending.peer_ = from;
+  pending.part_ = peer.parts_in++;
+  pending.receiving_ = true;
+  pending.landing_ = pending.done_ = false;
+  pending.next_ = nullptr;
+  pending.channel_ = this;
+  (peer.last != nullptr ? peer.last->next_ : peer.first) = &pending;
+  peer.last = &pending;
+  if (peer.held && !lane_.problem_) lane_.check(from, *peer.held);
+}
+
+class CollectiveChannel::Done final : public Condition {
+ public:
+  Done(CollectiveChannel& channel, Pending& pending) : channel_(channel), pending_(pending) {}
+  bool met() override {
+    if (!pending_.receiving_ && pending_.out_.state == Outgoing::State::done) return true;
+    if (pending_.done_) return true;
+    channel_.throw_if_over(pending_.peer_);
+    if (!pending_.receiving_ && pending_.out_.state == Outgoing::State::failed) {
+      throw base::Problem(ErrorKind::disconnected, pending_.peer_,
+                          fmt::format("rank {} left the group", pending_.peer_));
+    }
+    return false;
+  }
+
+ private:
+  CollectiveChannel& channel_;
+  Pending& pending_;
+};
+
+// Throws when this call can never end well.
+void CollectiveChannel::throw_if_over(int awaited) {
+  if (lane_.transport_.failed()) throw problem_of(lane_.transport_);
+  if (lane_.problem_) throw base::Problem(*lane_.problem_);
+  if (lane_.peer(awaited).departed) {
+    throw base::Problem(ErrorKind::disconnected, awaited, fmt::format("rank {} left the group", awaited));
+  }
+}
+
+void CollectiveChannel::wait(Pending& pending) {
+  if (pending.channel_ == nullptr) return;
+  Done done(*this, pending);
+  wait_for(done, pending.peer_);
+  pending.channel_ = nullptr;
+}
+
+void CollectiveChannel::wait_for(Condition& condition, int awaited) {
+  Progress& progress = lane_.progress_;
+  Transport& transport = lane_.transport_;
+  // Half of the limit in silence; then everybody is told who is here, so that a time-out can name who is not.
+  if (progress.look(transport, condition)) return;
+  if (progress.wait_until(transport, deadline_.end() - deadline_.limit() / 2, condition)) return;
+  {
+    std::lock_guard lock(progress.mutex());
+    lane_.announce();
+  }
+  if (progress.wait_until(transport, deadline_.end(), condition)) return;
+  time_out(awaited);
+}
+
+void CollectiveChannel::time_out(int awaited) {
+  const std::string who = missing();
+  throw base::Problem(
+      ErrorKind::timed_out, awaited,
+      fmt::format("timed out after {} (limit {}) waiting for rank {}{}", milliseconds(deadline_.elapsed()),
+                  milliseconds(deadline_.limit()), awaited, who));
+}
+
+std::string CollectiveChannel::missing() {
+  std::lock_guard lock(lane_.progress_.mutex());
+  std::vector<int> ranks;
+  for (int other = 0; other < size(); ++other) {
+    const bool seen = lane_.peer(other).seen > lane_.current_->number;
+    const bool met = arena_ != nullptr && arena_->reached(other) >= lane_.step_;
+    if (other != rank() && !seen && !met) ranks.push_back(other);
+  }
+  return ranks.empty() ? "" : fmt::format("; missing {}", list_ranks(ranks));
+}
+
+void CollectiveChannel::take_back(Pending& pending) noexcept {
+  std::lock_guard lock(lane_.progress_.mutex());
+  pending.channel_ = nullptr;
+  if (!pending.receiving_) {
+    lane_.transport_.cancel(pending.out_);
+    return;
+  }
+  if (pending.done_) return;
+  CollectiveLane::Peer& peer = lane_.peer(pending.peer_);
+  if (pending.landing_) lane_.transport_.drain(pending.peer_, Lane::collective);
+  Pending* before = nullptr;
+  for (Pending* at = peer.first; at != &pending; at = at->next_) before = at;
+  (before != nullptr ? before->next_ : peer.first) = pending.next_;
+  if (peer.last == &pending) peer.last = before;
+}
+
+std::span<std::byte> CollectiveChannel::slot(int rank) noexcept {
+  const auto whole = arena_->slot(rank);
+  const std::size_t half = whole.size() / 2;
+  return whole.subspan((lane_.current_->number & 1U) * half, half);
+}
+
+void CollectiveChannel::meet() {
+  HeaderBytes mine;
+  encode(lane_.header_of_call(), mine);
+  const auto turn = static_cast<unsigned>(lane_.current_->number & 1U);
+  std::memcpy(arena_->line(rank(), turn).data(), mine.data(), Header::fixed_bytes);
+  arrive();
+  await_all();
+  for (int other = 0; other < size(); ++other) {
+    const auto line = arena_->line(other, turn);
+    if (std::memcmp(line.data(), mine.data(), Header::fixed_bytes) == 0) continue;
+    throw base::Problem(ErrorKind::mismatch, other, "mismatch: " + lane_.both(other, stamp_of(decode(line))));
+  }
+}
+
+void CollectiveChannel::arrive() { arena_->publish(++lane_.step_); }
+
+class CollectiveChannel::Reached final : public Condition {
+ public:
+  Reached(CollectiveChannel& channel, int rank) : channel_(channel), rank_(rank) {}
+  bool met() override {
+    if (channel_.arena_->reached(rank_) >= channel_.lane_.step_) return true;
+    channel_.throw_if_over(rank_);
+    return false;
+  }
+
+ private:
+  CollectiveChannel& channel_;
+  int rank_;
+};
+
+void CollectiveChannel::await(int rank) {
+  if (arena_->reached(rank) >= lane_.step_) return;
+  Reached reached(*this, rank);
+  wait_for(reached, rank);
+}
+
+void CollectiveChannel::await_all() {
+  for (int other = 0; other < size(); ++other) {
+    if (other != rank()) await(other);
+  }
+}
+
+void CollectiveChannel::agree() {
+  std::vector<Pending> out(static_cast<std::size_t>(size()));
+  std::vector<Pending> in(static_cast<std::size_t>(size()));
+  for (int other = 0; other < size(); ++other) {
+    if (other == rank()) continue;
+    recv(in[static_cast<std::size_t>(other)], other, {});
+    send(out[static_cast<std::size_t>(other)], other, {});
+  }
+  for (auto& each : in) wait(each);
+  for (auto& each : out) wait(each);
+}
+
+base::Problem problem_of(const Transport& transport) {
+  const Failure cause = *transport.failure();
+  return base::Problem(cause.kind, cause.rank, cause.text);
+}
+
+std::string list_ranks(std::span<const int> ranks) {
+  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    if (i > 0) text += i + 1 == ranks.size() ? " and " : ", ";
+    text += std::to_string(ranks[i]);
+  }
+  return text;
+}
+
+std::string milliseconds(base::Duration duration) {
+  const double value = std::chrono::duration<double, std::milli>(duration).count();
+  return value == static_cast<double>(static_cast<long long>(value)) ? fmt::format("{:.0f} ms", value)
+                                                                     : fmt::format("{:.1f} ms", value);
+}
+
+}  // namespace rondo::transport

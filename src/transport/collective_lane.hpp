@@ -1,0 +1,111 @@
+#pragma once
+/// The collective lane of a group: frames of one call at a time, each checked against the call's stamp before
+/// its payload is touched; and the Channel over it.
+
+#include <exception>
+#include <optional>
+#include <vector>
+
+#include "base/deadline.hpp"
+#include "base/problem.hpp"
+#include "transport/channel.hpp"
+#include "transport/progress.hpp"
+
+namespace rondo::transport {
+
+/// One per group and rank. Used by one call at a time (backend/order.hpp sees to that).
+class CollectiveLane final : public Receiver {
+ public:
+  CollectiveLane(Progress& progress, Transport& transport, bool check_payload);
+
+  /// Says goodbye to every rank; nothing may be sent afterwards. Takes the lock.
+  void say_goodbye();
+
+  Landing arriving(int peer, const Header& header) override;
+  void arrived(int peer, const Header& header) override;
+  void departed(int peer) override;
+
+ private:
+  friend class CollectiveChannel;
+
+  struct Peer {
+    Pending* first = nullptr;  // posted receives, in order
+    Pending* last = nullptr;
+    std::uint32_t sequence = 0;   // of the next frame out
+    std::uint32_t parts_out = 0;  // of this call
+    std::uint32_t parts_in = 0;
+    std::optional<Stamp> held;  // of the frame that waits on the wire
+    std::uint64_t seen = 0;     // 1 + the highest number seen in its headers
+    bool departed = false;
+  };
+
+  Peer& peer(int rank) noexcept { return peers_[static_cast<std::size_t>(rank)]; }
+  void begin(const Stamp& stamp, std::size_t unit_bytes, std::string_view unit);
+  void end() noexcept;
+  void check(int rank, const Stamp& theirs);
+  void announce();
+  void found(ErrorKind kind, int rank, const std::string& text);
+  std::string both(int rank, const Stamp& theirs) const;
+  Header header_of_call() const;
+
+  Progress& progress_;
+  Transport& transport_;
+  const bool check_payload_;
+  std::vector<Peer> peers_;
+  std::optional<Stamp> current_;          // of the call in progress
+  std::optional<base::Problem> problem_;  // what arriving frames showed; the call throws it
+  std::size_t unit_bytes_ = 1;            // sizes that differ are told in these
+  std::string_view unit_ = "bytes";
+  bool announced_ = false;
+  std::uint64_t step_ = 0;  // of the arena
+};
+
+/// A Channel for one call; its life is the call's.
+class CollectiveChannel final : public Channel {
+ public:
+  /// Payload sizes that differ are told in units of `unit_bytes`, called `unit` ("rows").
+  CollectiveChannel(CollectiveLane& lane, const Stamp& stamp, base::Deadline& deadline, bool use_arena,
+                    std::size_t unit_bytes = 1, std::string_view unit = "bytes");
+  ~CollectiveChannel() override;
+
+  int rank() const noexcept override;
+  int size() const noexcept override;
+  void send(Pending& pending, int to, std::span<const std::byte> bytes) override;
+  void recv(Pending& pending, int from, std::span<std::byte> bytes) override;
+  void wait(Pending& pending) override;
+
+  bool has_arena() const noexcept override { return arena_ != nullptr; }
+  std::span<std::byte> slot(int rank) noexcept override;
+  void meet() override;
+  void arrive() override;
+  void await_all() override;
+  void await(int rank) override;
+
+  /// Compares this call with every rank's before data moves: a frame without payload to and from each
+  /// (RONDO_CHECK=agreement).
+  void agree();
+
+ private:
+  class Done;
+  class Reached;
+
+  void take_back(Pending& pending) noexcept override;
+  void wait_for(Condition& condition, int awaited);
+  [[noreturn]] void time_out(int awaited);
+  void throw_if_over(int awaited);
+  std::string missing();
+
+  CollectiveLane& lane_;
+  base::Deadline& deadline_;
+  Arena* arena_;
+};
+
+/// The cause that ended a group, as a Problem.
+base::Problem problem_of(const Transport& transport);
+
+/// "rank 2", "ranks 2, 3 and 5".
+std::string list_ranks(std::span<const int> ranks);
+/// "12.5 ms".
+std::string milliseconds(base::Duration duration);
+
+}  // namespace rondo::transport

@@ -1,0 +1,59 @@
+#pragma once
+/// Frames over byte streams, one stream per (peer, lane): what sim, tcp and shared-memory rings have in
+/// common.
+
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "net/stream.hpp"
+#include "transport/transport.hpp"
+
+namespace rondo::transport {
+
+/// Leaves to its kinds: where streams come from, how a failure spreads, the arena, sub-groups.
+class FramedTransport : public Transport {
+ public:
+  /// One stream per lane of a peer; the entry of the own rank is empty.
+  using Streams = std::vector<std::array<std::unique_ptr<net::Stream>, lane_count>>;
+
+  FramedTransport(int rank, Streams streams);
+  ~FramedTransport() override;
+
+  int rank() const noexcept final { return rank_; }
+  int size() const noexcept final { return static_cast<int>(links_.size()); }
+  void attach(Lane lane, Receiver& receiver) final;
+  void post(Outgoing& outgoing) final;
+  bool cancel(Outgoing& outgoing) final;
+  void drain(int peer, Lane lane) final;
+  bool poll() final;
+  bool poll(int peer, Lane lane) final;
+  bool flushed() const final;
+  void cut(int peer) final;
+
+ protected:
+  /// Closes all streams. Kinds call it in their destructor, before what the streams live in goes.
+  void close() noexcept;
+
+ private:
+  struct Link;
+
+  Link& link(int peer, Lane lane) noexcept;
+  bool pump_out(Link& link);
+  bool pump_in(Link& link);
+  bool read_header(Link& link);
+  bool read_payload(Link& link);
+  bool fill(Link& link, std::span<std::byte> memory, std::size_t& have);
+  void begin_frame(Link& link);
+  void finish_frame(Link& link);
+  void release(Outgoing& outgoing, Outgoing::State state) noexcept;
+  void close_out(Link& link) noexcept;
+  void lost(Link& link, const std::string& text);
+
+  int rank_;
+  std::vector<std::array<std::unique_ptr<Link>, lane_count>> links_;
+  std::vector<Link*> open_;  // all links, in order of peer and lane
+  std::array<Receiver*, lane_count> receivers_{};
+};
+
+}  // namespace rondo::transport

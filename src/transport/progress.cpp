@@ -1,0 +1,97 @@
+#include "transport/progress.hpp"
+
+#include <algorithm>
+
+#include "base/cores.hpp"
+#include "base/pause.hpp"
+
+namespace rondo::transport {
+
+namespace {
+
+constexpr int spins_with_free_cores = 2000;  // some 100 us: longer than two futex wake-ups
+constexpr int yields_before_sleep = 4;
+constexpr int turns_between_others = 32;
+
+}  // namespace
+
+Progress::Progress(base::Event& bell, int ranks_here)
+    : bell_(bell),
+      spins_(!bell.scheduler().simulated() && ranks_here <= base::usable_cores() ? spins_with_free_cores
+                                                                                 : 0) {}
+
+void Progress::add(Transport& transport) {
+  std::lock_guard lock(mutex_);
+  all_.push_back(&transport);
+}
+
+void Progress::remove(Transport& transport) {
+  std::lock_guard lock(mutex_);
+  std::erase(all_, &transport);
+}
+
+void Progress::poll() {
+  if (scheduler().simulated()) scheduler().yield();
+  bool moved = false;
+  {
+    std::lock_guard lock(mutex_);
+    for (Transport* each : all_) moved = each->poll() || moved;
+  }
+  if (moved) bell_.ring();
+}
+
+Progress::Turn Progress::turn(Transport& hot, bool everything, Condition& condition) {
+  bool moved = false;
+  bool met = false;
+  {
+    std::lock_guard lock(mutex_);
+    if (condition.met()) return Turn::met;
+    if (everything) {
+      for (Transport* each : all_) moved = each->poll() || moved;
+    } else {
+      moved = hot.poll();
+    }
+    met = moved && condition.met();
+  }
+  if (moved) bell_.ring();  // what moved may be what another thread of this rank waits for
+  return met ? Turn::met : moved ? Turn::moved : Turn::idle;
+}
+
+bool Progress::wait(Transport& hot, base::Deadline& deadline, Condition& condition) {
+  // The first look costs no clock.
+  if (look(hot, condition)) return true;
+  return wait_until(hot, deadline.end(), condition);
+}
+
+bool Progress::wait_until(Transport& hot, base::TimePoint limit, Condition& condition) {
+  int idle = 0;
+  for (int round = 0;; ++round) {
+    if (scheduler().simulated()) scheduler().yield();
+    const std::uint32_t ticket = bell_.ticket();
+    const bool about_to_sleep = idle >= spins_ + yields_before_sleep;
+    const Turn result = turn(hot, about_to_sleep || round % turns_between_others == 0, condition);
+    if (result == Turn::met) return true;
+    if (result == Turn::moved) {
+      idle = 0;
+      if (round % turns_between_others == 0 && scheduler().now() >= limit) return false;
+      continue;
+    }
+    if (idle < spins_) {
+      base::pause_core();
+    } else if (!about_to_sleep) {
+      if (!scheduler().simulated()) scheduler().yield();
+    } else {
+      if (scheduler().now() >= limit) return false;
+      base::TimePoint until = limit;
+      {
+        std::lock_guard lock(mutex_);
+        for (const Transport* each : all_) until = std::min(until, each->next_turn());
+      }
+      bell_.wait(ticket, until);
+      continue;  // stays about to sleep: a wake-up that changes nothing costs one turn
+    }
+    ++idle;
+  }
+}
+
+}  // namespace rondo::transport
