@@ -3,8 +3,15 @@
 /// ranks. All are blocking, straight-line, for any n >= 2, any count (0 included), and let base::Problem
 /// pass.
 ///
-/// Where `in` may be `out` (or this rank's part of it) no copy is made. Reductions combine in rank order
-/// (lower rank first), so every rank gets the same bytes, and so does a rerun.
+/// Where `in` may be `out` (or this rank's part of it) no copy is made. Every element is combined in one
+/// fixed operand order and the finished value is copied, so every rank gets the same bytes, and so does a
+/// rerun. The order is that of ranks, 0 first, but for two: ring starts an element of segment s at rank s + 1
+/// and walks up to rank s, modulo n; reduce_binomial starts at the root. Only one_shot, direct and flat
+/// combine an element in one kernel call, as tensor::combines_once asks for.
+///
+/// The flat ones need Channel::has_arena() and call meet() exactly once, first; the others never call it.
+///
+/// `chunk_bytes` bounds one frame where chunks overlap with the work on them; the same on all ranks.
 
 #include <cstddef>
 #include <span>
@@ -28,29 +35,41 @@ struct Reduction {
   std::size_t divisor;
 };
 
+/// Large enough that the cost of a frame is small beside its transfer, small enough that several stay in
+/// cache.
+inline constexpr std::size_t default_chunk_bytes = std::size_t{256} << 10;
+
 // in, out: the whole vector; in may be out.
-void all_reduce_ring(Channel&, ConstBytes in, Bytes out, const Reduction&);
-void all_reduce_recursive_doubling(Channel&, ConstBytes in, Bytes out, const Reduction&);
+void all_reduce_ring(Channel&, ConstBytes in, Bytes out, const Reduction&,
+                     std::size_t chunk_bytes = default_chunk_bytes);
+void all_reduce_recursive_doubling(Channel&, ConstBytes in, Bytes out, const Reduction&,
+                                   std::size_t chunk_bytes = default_chunk_bytes);
 void all_reduce_one_shot(Channel&, ConstBytes in, Bytes out, const Reduction&);
-void all_reduce_direct(Channel&, ConstBytes in, Bytes out, const Reduction&);
+void all_reduce_direct(Channel&, ConstBytes in, Bytes out, const Reduction&,
+                       std::size_t chunk_bytes = default_chunk_bytes);
 void all_reduce_flat(Channel&, ConstBytes in, Bytes out, const Reduction&);
 
 // in: the whole vector; out: counts[rank] elements; in is not written.
-void reduce_scatter_ring(Channel&, ConstBytes in, Bytes out, Counts counts, const Reduction&);
-void reduce_scatter_direct(Channel&, ConstBytes in, Bytes out, Counts counts, const Reduction&);
+void reduce_scatter_ring(Channel&, ConstBytes in, Bytes out, Counts counts, const Reduction&,
+                         std::size_t chunk_bytes = default_chunk_bytes);
+void reduce_scatter_direct(Channel&, ConstBytes in, Bytes out, Counts counts, const Reduction&,
+                           std::size_t chunk_bytes = default_chunk_bytes);
 void reduce_scatter_flat(Channel&, ConstBytes in, Bytes out, Counts counts, const Reduction&);
 
 // in: sizes[rank] bytes; out: sum(sizes) bytes; in may be this rank's part of out.
-void all_gather_ring(Channel&, ConstBytes in, Bytes out, Counts sizes);
+void all_gather_ring(Channel&, ConstBytes in, Bytes out, Counts sizes,
+                     std::size_t chunk_bytes = default_chunk_bytes);
 void all_gather_direct(Channel&, ConstBytes in, Bytes out, Counts sizes);
 void all_gather_flat(Channel&, ConstBytes in, Bytes out, Counts sizes);
 
-void broadcast_binomial(Channel&, Bytes data, int root);
+void broadcast_binomial(Channel&, Bytes data, int root, std::size_t chunk_bytes = default_chunk_bytes);
 void broadcast_flat(Channel&, Bytes data, int root);
 
 // out: on the root only; in may be out there.
-void reduce_binomial(Channel&, ConstBytes in, Bytes out, int root, const Reduction&);
-void reduce_direct(Channel&, ConstBytes in, Bytes out, int root, const Reduction&);  ///< combines once
+void reduce_binomial(Channel&, ConstBytes in, Bytes out, int root, const Reduction&,
+                     std::size_t chunk_bytes = default_chunk_bytes);
+void reduce_direct(Channel&, ConstBytes in, Bytes out, int root, const Reduction&,
+                   std::size_t chunk_bytes = default_chunk_bytes);  ///< combines once
 void reduce_flat(Channel&, ConstBytes in, Bytes out, int root, const Reduction&);
 
 // The root's side: sum(sizes) bytes in rank order; the part of the root itself may be in place.
