@@ -1,0 +1,579 @@
+// Rows A01 to A21 of the acceptance list: typed messages.
+
+#include "acceptance/support.hpp"
+
+#include <atomic>
+#include <limits>
+#include <thread>
+
+namespace rondo::test {
+namespace {
+
+constexpr auto invalid = ErrorKind::invalid_argument;
+
+TEST(Acceptance, A01_TypesShapesAndElementsAreKnownAtTheCall) {
+  static_assert(Element<bool> && Element<std::int8_t> && Element<std::uint64_t> && Element<float16> &&
+                Element<bfloat16> && Element<float> && Element<double> && Element<std::complex<float>> &&
+                Element<std::complex<double>> && Element<float8_e4m3> && Element<float8_e5m2>);
+  static_assert(!Element<char*> && !Element<std::string> && !Element<void*>);
+  in_both(2, [](const Group& group) {
+    for (const DType dtype : dtypes()) {
+      SCOPED_TRACE(label(dtype));
+      visit_dtype(dtype, [&](auto typed) {
+        using T = decltype(typed);
+        const Tensor due = values(dtype, Shape{2, 3}, 0);
+        if (group.rank() == 0) {
+          group.send(due, 1);
+        } else {
+          const Tensor got = group.recv<T>({2, 3}, 0);
+          EXPECT_EQ(got.dtype(), dtype);
+          EXPECT_EQ(got.span<T>().size(), 6U);
+          EXPECT_TRUE(same(got, due));
+        }
+      });
+    }
+  });
+  expect_error(invalid, {}, [] { (void)Tensor::of<float>({1, 2}).span<double>(); });
+}
+
+/// Knows nothing of what carries the group.
+void user_code(const Group& group) {
+  const Tensor sum = group.all_sum(Tensor::of<std::int32_t>({group.rank() + 1, 10}));
+  const std::int32_t n = group.size();
+  EXPECT_TRUE(same(sum, Tensor::of<std::int32_t>({n * (n + 1) / 2, 10 * n})));
+  if (n == 1) return;
+  const Tensor mine = Tensor::of<float>({static_cast<float>(group.rank())});
+  Tensor theirs(DType::float32, {1});
+  group.sendrecv(mine, (group.rank() + 1) % n, theirs.view(), (group.rank() + n - 1) % n);
+  EXPECT_EQ(theirs.span<float>()[0], static_cast<float>((group.rank() + n - 1) % n));
+}
+
+TEST(Acceptance, A02_WorksOverAnyGroup) {
+  user_code(init());
+  user_code(one());
+  for (const World& world : worlds()) {
+    for (const int size : {1, 2, 3}) world.run(size, user_code);
+  }
+}
+
+TEST(Acceptance, A03_DefaultLimitOfSixtySecondsSettablePerGroupAndPerCall) {
+  EXPECT_EQ(Config().timeout, 60s);
+  EXPECT_EQ(one().timeout(), 60s);
+  EXPECT_EQ(init().timeout(), 60s);
+  Group group = sim_group(2).front();
+  EXPECT_EQ(group.timeout(), 60s);
+  group.set_timeout(5s);
+  EXPECT_EQ(group.timeout(), 5s);
+  Config config;
+  config.timeout = 3s;
+  EXPECT_EQ(sim_group(2, config).front().timeout(), 3s);
+
+  in_sim(2, [](Group ours) {
+    if (ours.rank() == 1) {
+      let_pass(ours, 200s);
+      return;
+    }
+    const auto limit_of = [&](const std::function<void()>& call) {
+      const auto error = error_of(call);
+      expect_is(error, ErrorKind::timed_out);
+      return error ? milliseconds(error->elapsed()) : -1;
+    };
+    const Tensor large(DType::float32, {1'000'000});
+    EXPECT_EQ(limit_of([&] { (void)ours.recv<float>({1}, 1); }), 60'000) << "default, receive";
+    EXPECT_EQ(limit_of([&] { ours.send(large, 1); }), 60'000) << "default, send";
+    ours.set_timeout(7s);
+    EXPECT_EQ(limit_of([&] { (void)ours.recv<float>({1}, 1); }), 7'000) << "of the group, receive";
+    EXPECT_EQ(limit_of([&] { ours.send(large, 1); }), 7'000) << "of the group, send";
+    EXPECT_EQ(limit_of([&] { (void)ours.recv<float>({1}, 1, {.timeout = 250ms}); }), 250) << "of the call";
+    EXPECT_EQ(limit_of([&] { ours.send(large, 1, {.timeout = 250ms}); }), 250) << "of the call";
+  });
+}
+
+TEST(Acceptance, A03_TheLimitIsOneForTheWholeCall) {
+  in_sim(2, [](const Group& group) {
+    constexpr int parts = 10;
+    if (group.rank() == 1) {  // trickles: one message each 100 ms, a second in all
+      for (int part = 0; part < parts; ++part) {
+        let_pass(group, 100ms);
+        group.send(Tensor::of<std::int32_t>({part}), 0, {.tag = part});
+      }
+      return;
+    }
+    std::vector<Tensor> outs(parts, Tensor(DType::int32, {1}));
+    std::vector<Message> messages;
+    for (int part = 0; part < parts; ++part) {
+      outs[static_cast<std::size_t>(part)] = Tensor(DType::int32, {1});
+      messages.emplace_back(Recv{outs[static_cast<std::size_t>(part)].view(), 1, part});
+    }
+    const auto error = error_of([&] { group.batch(messages, {.timeout = 350ms}); });
+    expect_is(error, ErrorKind::timed_out);
+    if (error) {
+      EXPECT_EQ(milliseconds(error->elapsed()), 350);
+    }
+    for (std::size_t part = 0; part < 3; ++part)
+      EXPECT_EQ(outs[part].span<std::int32_t>()[0], static_cast<std::int32_t>(part));
+    for (int part = 3; part < parts; ++part)
+      EXPECT_EQ(group.recv<std::int32_t>({1}, 1, {.tag = part}).span<std::int32_t>()[0], part);
+  });
+}
+
+TEST(Acceptance, A04_SendReturnsWhenTheBufferMayBeReused) {
+  in_both(2, [](const Group& group) {
+    for (const std::int64_t count : {std::int64_t{8}, std::int64_t{300'000}}) {
+      const Tensor due = values(DType::int32, Shape{count}, 7);
+      if (group.rank() == 0) {
+        Tensor buffer = due.clone();
+        group.send(buffer, 1);
+        EXPECT_TRUE(same(buffer, due)) << "the tensor was changed";
+        std::ranges::fill(buffer.span<std::int32_t>(), -1);
+        group.barrier();
+      } else {
+        if (count == 8) group.barrier();  // a small one has left long before it is asked for
+        EXPECT_TRUE(same(group.recv<std::int32_t>({count}, 0), due));
+        if (count != 8) group.barrier();
+      }
+    }
+  });
+}
+
+TEST(Acceptance, A05_SendToARankThatIsNotThere) {
+  in_both(2, [](const Group& group) {
+    const Tensor data = Tensor::of<float>({1});
+    expect_error(invalid, {"send: dst_rank 2 >= world_size 2"}, [&] { group.send(data, 2); });
+    expect_error(invalid, {"send: dst_rank 9 >= world_size 2"}, [&] { group.send(data, 9); });
+    expect_error(invalid, {"send: dst_rank -1 is negative"}, [&] { group.send(data, -1); });
+    expect_error(invalid, {"send: dst_rank 5 >= world_size 2"}, [&] { group.isend(data, 5).wait(); });
+    user_code(group);
+  });
+  expect_error(invalid, {"send: dst_rank 1 >= world_size 1"}, [] { one().send(Tensor::of<float>({1}), 1); });
+}
+
+TEST(Acceptance, A06_SendToOneself) {
+  in_both(2, [](const Group& group) {
+    expect_error(invalid, {"send: dst_rank equals self rank — use a tensor copy instead"},
+                 [&] { group.send(Tensor::of<float>({1}), group.rank()); });
+    user_code(group);
+  });
+}
+
+TEST(Acceptance, A07_ChecksRunBeforeDataIsTouched) {
+  in_both(2, [](const Group& group) {
+    const ConstView nowhere(DType::float32, reinterpret_cast<const void*>(16), std::size_t{1'000'000});
+    const View there(DType::float32, reinterpret_cast<void*>(16), std::size_t{1'000'000});
+    expect_error(invalid, {"send: dst_rank 2 >= world_size 2"}, [&] { group.send(nowhere, 2); });
+    expect_error(invalid, {"send: dst_rank equals self rank"}, [&] { group.send(nowhere, group.rank()); });
+    expect_error(invalid, {"recv_into: src_rank 2 >= world_size 2"},
+                 [&] { (void)group.recv_into(there, 2); });
+    expect_error(invalid, {"recv_into: src_rank equals self rank"},
+                 [&] { (void)group.recv_into(there, group.rank()); });
+    user_code(group);
+  });
+}
+
+TEST(Acceptance, A08_RecvGivesAFreshTensorOfThatShape) {
+  in_both(2, [](const Group& group) {
+    for (const Shape& shape :
+         {Shape{2, 2}, Shape{}, Shape{0}, Shape{0, 3}, Shape{3, 0, 2}, Shape{1, 1, 1, 1, 1, 1, 1, 2}}) {
+      SCOPED_TRACE(to_string(shape));
+      const Tensor due = values(DType::float64, shape, 0);
+      if (group.rank() == 0) {
+        group.send(due, 1);
+      } else {
+        const Tensor got = group.recv<double>(shape, 0);
+        EXPECT_TRUE(same(got, due));
+        EXPECT_EQ(got.shape(), shape);
+      }
+    }
+  });
+}
+
+TEST(Acceptance, A09_SizesAreComputedWithChecks) {
+  constexpr std::int64_t huge = std::int64_t{1} << 40;
+  EXPECT_EQ(element_count(Shape{huge, 4}), std::size_t{1} << 42U);
+  EXPECT_EQ(byte_size(DType::float64, Shape{huge, 4}), std::size_t{1} << 45U);
+  EXPECT_EQ(element_count(Shape{}), 1U);
+  expect_error(invalid, {}, [] { (void)element_count(Shape{huge, huge}); });
+  expect_error(invalid, {}, [] { (void)byte_size(DType::complex128, Shape{huge, std::int64_t{1} << 20}); });
+  expect_error(invalid, {}, [] { (void)element_count(Shape{2, -1}); });
+  expect_error(invalid, {}, [] { (void)element_count(Shape(9, 1)); });
+  expect_error(invalid, {}, [] { (void)Tensor(DType::complex128, {huge, huge}); });
+  in_both(2, [](const Group& group) {
+    const int peer = 1 - group.rank();
+    expect_error(invalid, {}, [&] { (void)group.recv<double>({huge, huge}, peer); });
+    expect_error(invalid, {}, [&] { (void)group.recv<double>({-1}, peer); });
+    expect_error(invalid, {}, [&] { (void)group.sendrecv(Tensor::of<float>({1}), {huge, huge}, peer); });
+    user_code(group);
+  });
+}
+
+TEST(Acceptance, A10_RecvFromARankThatIsNotThere) {
+  in_both(2, [](const Group& group) {
+    expect_error(invalid, {"recv: src_rank 2 >= world_size 2"}, [&] { (void)group.recv<float>({1}, 2); });
+    expect_error(invalid, {"recv: src_rank equals self rank"},
+                 [&] { (void)group.recv<float>({1}, group.rank()); });
+    expect_error(invalid, {"recv: src_rank -2 is negative"}, [&] { (void)group.recv<float>({1}, -2); });
+    user_code(group);
+  });
+}
+
+TEST(Acceptance, A11_RecvIntoReceivesInPlace) {
+  in_both(2, [](const Group& group) {
+    if (group.rank() == 0) {
+      group.send(Tensor(std::vector<float>{1, 2, 3, 4}, {2, 2}), 1);
+      group.send(values(DType::float32, Shape{300, 300}, 0), 1, {.tag = 2});
+      return;
+    }
+    std::vector<float> memory(6, -1);
+    const View out(memory.data() + 1, {2, 2});
+    const MessageInfo info = group.recv_into(out, 0);
+    EXPECT_EQ(memory, (std::vector<float>{-1, 1, 2, 3, 4, -1}));
+    EXPECT_EQ(info.shape, (Shape{2, 2}));
+    EXPECT_EQ(info.bytes, 16U);
+    Tensor large(DType::float32, {300, 300});
+    group.recv_into(large.view(), 0, {.tag = 2});
+    EXPECT_TRUE(same(large, values(DType::float32, Shape{300, 300}, 0)));
+  });
+}
+
+TEST(Acceptance, A12_RecvIntoHasTheChecksOfRecv) {
+  in_both(2, [](const Group& group) {
+    Tensor out = Tensor::of<float>({5});
+    expect_error(invalid, {"recv_into: src_rank 3 >= world_size 2"}, [&] { group.recv_into(out.view(), 3); });
+    expect_error(invalid, {"recv_into: src_rank equals self rank"},
+                 [&] { group.recv_into(out.view(), group.rank()); });
+    expect_error(invalid, {"recv_into: src_rank -7 is negative"}, [&] { group.recv_into(out.view(), -7); });
+    EXPECT_EQ(out.span<float>()[0], 5.0F);
+  });
+}
+
+/// What a sender and a receiver that disagree see. The sender of an eager message has returned by then.
+struct Disagreement {
+  DType sent_type;
+  Shape sent;
+  DType asked_type;
+  Shape asked;
+  std::vector<std::string_view> said;
+};
+
+void check_disagreement(const Group& group, const Disagreement& one) {
+  SCOPED_TRACE(label(one.sent_type, to_string(one.sent), "for", one.asked_type, to_string(one.asked)));
+  const auto said = [&](const std::optional<Error>& error) {
+    expect_is(error, ErrorKind::mismatch);
+    if (!error) return;
+    for (const std::string_view part : one.said)
+      EXPECT_NE(std::string_view(error->what()).find(part), std::string_view::npos)
+          << "\"" << part << "\" is not in \"" << error->what() << "\"";
+  };
+  if (group.rank() == 1) {
+    Tensor out = values(one.asked_type, one.asked, 55);
+    const Tensor before = out.clone();
+    said(error_of([&] { group.recv_into(out.view(), 0, {.tag = 1}); }));
+    EXPECT_TRUE(same(out, before)) << "out was touched";
+    group.send(Tensor::of<std::int32_t>({77}), 0, {.tag = 2});
+    EXPECT_TRUE(same(group.recv<std::int32_t>({1}, 0, {.tag = 3}), Tensor::of<std::int32_t>({88})));
+    return;
+  }
+  int times = 0;
+  const auto counted = [&](const std::function<void()>& call) {
+    const auto error = error_of(call);
+    if (!error) return false;
+    ++times;
+    said(error);
+    return true;
+  };
+  counted([&] { group.send(values(one.sent_type, one.sent, 0), 1, {.tag = 1}); });
+  Tensor got;
+  const auto receive = [&] { got = group.recv<std::int32_t>({1}, 1, {.tag = 2}); };
+  if (counted(receive)) receive();
+  EXPECT_TRUE(same(got, Tensor::of<std::int32_t>({77})));
+  EXPECT_EQ(times, 1) << "the sender hears of it once";
+  group.send(Tensor::of<std::int32_t>({88}), 1, {.tag = 3});
+}
+
+TEST(Acceptance, A13_DisagreementsOfMessagesAreMismatchesOnBothSides) {
+  const std::vector<Disagreement> all = {
+      {DType::float32, {3}, DType::float32, {4}, {"3", "4"}},
+      {DType::float32, {5}, DType::float32, {4}, {"5", "4"}},
+      {DType::float32, {4}, DType::int32, {4}, {"float32", "int32"}},
+      {DType::float32, {2, 3}, DType::float32, {3, 2}, {"[2, 3]", "[3, 2]"}},
+      {DType::float32, {6}, DType::float32, {1, 6}, {"[6]", "[1, 6]"}},
+      {DType::uint8, {0}, DType::uint8, {2}, {"[0]", "[2]"}},
+      {DType::float64, {100'000}, DType::float64, {100'001}, {"100000", "100001"}},
+      {DType::int16,
+       {1, 2, 1, 2, 1, 2, 1, 2},
+       DType::int16,
+       {2, 1, 2, 1, 2, 1, 2, 1},
+       {"[1, 2, 1", "[2, 1, 2"}},
+  };
+  in_both(2, [&](const Group& group) {
+    for (const Disagreement& one : all) {
+      check_disagreement(group, one);
+      user_code(group);
+    }
+  });
+}
+
+TEST(Acceptance, A14_SendrecvBothWaysWithDifferentShapes) {
+  in_both(2, [](const Group& group) {
+    const int peer = 1 - group.rank();
+    const auto shape_of = [](int rank) { return rank == 0 ? Shape{2, 3} : Shape{400'000}; };
+    const Tensor got =
+        group.sendrecv(values(DType::float32, shape_of(group.rank()), group.rank()), shape_of(peer), peer);
+    EXPECT_TRUE(same(got, values(DType::float32, shape_of(peer), peer)));
+    const Tensor data = Tensor::of<float>({1});
+    expect_error(invalid, {"sendrecv: peer 2 >= world_size 2"}, [&] { (void)group.sendrecv(data, {1}, 2); });
+    expect_error(invalid, {"sendrecv: peer equals self rank"},
+                 [&] { (void)group.sendrecv(data, {1}, group.rank()); });
+    expect_error(invalid, {"sendrecv: peer -1 is negative"}, [&] { (void)group.sendrecv(data, {1}, -1); });
+    user_code(group);
+  });
+}
+
+TEST(Acceptance, A15_RingShiftAndBatchesInAnyOrder) {
+  in_both(4, [](const Group& group) {
+    const int to = (group.rank() + 1) % 4;
+    const int from = (group.rank() + 3) % 4;
+    for (const std::int64_t count : {std::int64_t{3}, std::int64_t{100'000}}) {
+      const Tensor mine = values(DType::float32, Shape{count}, group.rank());
+      Tensor out(DType::float32, {count});
+      group.sendrecv(mine, to, out.view(), from);
+      EXPECT_TRUE(same(out, values(DType::float32, Shape{count}, from)));
+      for (const bool send_first : {true, false}) {
+        Tensor again(DType::float32, {count});
+        std::vector<Message> messages = {Send{mine, to}, Recv{again.view(), from}};
+        if (!send_first) std::swap(messages[0], messages[1]);
+        group.batch(messages);
+        EXPECT_TRUE(same(again, out));
+        Tensor once_more(DType::float32, {count});
+        std::vector<Request> requests;
+        if (send_first) requests.push_back(group.isend(mine, to));
+        requests.push_back(group.irecv(once_more.view(), from));
+        if (!send_first) requests.push_back(group.isend(mine, to));
+        while (!requests.empty()) {
+          requests.back().wait();
+          requests.pop_back();
+        }
+        EXPECT_TRUE(same(once_more, out));
+      }
+    }
+  });
+}
+
+TEST(Acceptance, A16_TagsAnySourceAnyTagAndProbe) {
+  in_both(3, [](const Group& group) {
+    if (group.rank() > 0) {
+      for (const int tag : {1, 0, 1})
+        group.send(Tensor::of<std::int32_t>({group.rank() * 10 + tag}), 0, {.tag = tag});
+      group.send(Tensor::of<std::int32_t>({group.rank() * 100}), 0, {.tag = 1});
+      return;
+    }
+    const auto take = [&](int from, int tag) {
+      std::array<std::int32_t, 1> out = {-1};
+      const MessageInfo info = group.recv_into(out, from, {.tag = tag});
+      if (from != any_source) {
+        EXPECT_EQ(info.source, from);
+      }
+      if (tag != any_tag) {
+        EXPECT_EQ(info.tag, tag);
+      }
+      return out[0];
+    };
+    EXPECT_EQ(take(2, 0), 20);
+    EXPECT_EQ(take(2, 1), 21);
+    const MessageInfo seen = group.probe(2, {.tag = any_tag});
+    EXPECT_EQ(seen.tag, 1);
+    EXPECT_EQ(seen.source, 2);
+    EXPECT_EQ(seen.bytes, 4U);
+    EXPECT_EQ(take(2, any_tag), 21);
+    EXPECT_EQ(take(1, any_tag), 11);
+    EXPECT_EQ(take(any_source, 0), 10);
+    EXPECT_EQ(take(1, 1), 11);
+    std::int32_t rest = take(any_source, any_tag);
+    rest += take(any_source, any_tag);
+    EXPECT_EQ(rest, 300);
+    EXPECT_FALSE(group.try_probe(any_source, any_tag).has_value());
+  });
+}
+
+TEST(Acceptance, A17_MessagesOnAGroupOfOneAreRefused) {
+  for (const Group& group : {init(), one(), init(true, Backend::sim)}) {
+    Tensor out(DType::float32, {1});
+    const Tensor data = Tensor::of<float>({1});
+    EXPECT_EQ(group.size(), 1);
+    for (const int peer : {0, 1}) {
+      SCOPED_TRACE(label("peer", peer));
+      expect_error(invalid, {"send"}, [&] { group.send(data, peer); });
+      expect_error(invalid, {"recv"}, [&] { (void)group.recv<float>({1}, peer); });
+      expect_error(invalid, {"recv_into"}, [&] { group.recv_into(out.view(), peer); });
+      expect_error(invalid, {"sendrecv"}, [&] { (void)group.sendrecv(data, {1}, peer); });
+      expect_error(invalid, {}, [&] { (void)group.sendrecv(data, peer, out.view(), peer); });
+      expect_error(invalid, {}, [&] { group.isend(data, peer).wait(); });
+      expect_error(invalid, {}, [&] { group.irecv(out.view(), peer).wait(); });
+      expect_error(invalid, {}, [&] { group.batch({Send{data, peer}}); });
+      expect_error(invalid, {}, [&] { (void)group.probe(peer); });
+      expect_error(invalid, {}, [&] { (void)group.try_probe(peer); });
+    }
+    expect_error(invalid, {}, [&] { group.recv_into(out.view(), any_source); });
+    expect_error(invalid, {}, [&] { (void)group.probe(any_source); });
+  }
+}
+
+TEST(Acceptance, A18_SimGroupHandlesMoveBetweenThreads) {
+  std::vector<Group> groups = sim_group(3);
+  ASSERT_EQ(groups.size(), 3U);
+  for (int rank = 0; rank < 3; ++rank) {
+    EXPECT_EQ(groups[static_cast<std::size_t>(rank)].rank(), rank);
+    EXPECT_EQ(groups[static_cast<std::size_t>(rank)].size(), 3);
+    EXPECT_EQ(groups[static_cast<std::size_t>(rank)].backend(), Backend::sim);
+    EXPECT_EQ(groups[static_cast<std::size_t>(rank)].local_rank(), rank);
+    EXPECT_EQ(groups[static_cast<std::size_t>(rank)].local_size(), 3);
+  }
+  for (int turn = 0; turn < 3; ++turn) {  // every turn on other threads
+    std::vector<std::jthread> threads;
+    for (const Group& group : groups) threads.emplace_back([&group] { user_code(group); });
+  }
+}
+
+TEST(Acceptance, A18_SimRunFindsADeadlockAtOnce) {
+  const auto begin = std::chrono::steady_clock::now();
+  std::array<std::optional<Error>, 2> errors;
+  in_sim(2, [&](const Group& group) {
+    errors[static_cast<std::size_t>(group.rank())] =
+        error_of([&] { (void)group.recv<float>({1}, 1 - group.rank()); });
+    group.barrier();
+  });
+  for (const auto& error : errors) {
+    expect_is(error, ErrorKind::timed_out, {"recv"});
+    if (error) {
+      EXPECT_EQ(milliseconds(error->elapsed()), 60'000) << "of virtual time";
+    }
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 30s) << "of real time";
+}
+
+TEST(Acceptance, A19_ATimeoutTellsOperationPeerLimitAndElapsedTime) {
+  in_sim(3, [](const Group& group) {
+    if (group.rank() != 0) {
+      let_pass(group, 10s);
+      return;
+    }
+    const auto error = error_of([&] { (void)group.recv<float>({1}, 2, {.timeout = 150ms}); });
+    expect_is(error, ErrorKind::timed_out, {"recv", "rank 2", "150 ms"});
+    ASSERT_TRUE(error.has_value());
+    EXPECT_EQ(error->operation(), "recv");
+    EXPECT_EQ(error->rank(), 0);
+    EXPECT_EQ(error->peer(), 2);
+    EXPECT_EQ(milliseconds(error->elapsed()), 150);
+    const Tensor large(DType::uint8, {1'000'000});
+    const auto send = error_of([&] { group.send(large, 1, {.timeout = 320ms}); });
+    expect_is(send, ErrorKind::timed_out, {"send", "rank 1", "320 ms"});
+    ASSERT_TRUE(send.has_value());
+    EXPECT_EQ(send->operation(), "send");
+    EXPECT_EQ(send->peer(), 1);
+  });
+}
+
+TEST(Acceptance, A19_AThousandTimedOutWaitsEachFollowedByARightOne) {
+  in_sim(2, [](const Group& group) {
+    for (std::int32_t round = 0; round < 1000; ++round) {
+      const std::int64_t count = round % 10 == 9 ? 20'000 : 2;
+      if (group.rank() == 0) {
+        expect_is(error_of([&] { (void)group.recv<std::int32_t>({count}, 1, {.timeout = 1ms}); }),
+                  ErrorKind::timed_out);
+        group.send(Tensor::of<std::int32_t>({round}), 1, {.tag = 1});
+        EXPECT_TRUE(same(group.recv<std::int32_t>({count}, 1), values(DType::int32, Shape{count}, round)));
+      } else {
+        EXPECT_EQ(group.recv<std::int32_t>({1}, 0, {.tag = 1}).span<std::int32_t>()[0], round);
+        group.send(values(DType::int32, Shape{count}, round), 0);
+      }
+    }
+  });
+}
+
+TEST(Acceptance, A19_AThousandTimedOutSendsEachFollowedByARightOne) {
+  in_sim(2, [](const Group& group) {
+    const std::int64_t count = 20'000;
+    for (std::int32_t round = 0; round < 1000; ++round) {
+      if (group.rank() == 0) {
+        expect_is(error_of([&] { group.send(values(DType::int32, Shape{count}, -1), 1, {.timeout = 1ms}); }),
+                  ErrorKind::timed_out);
+        group.send(Tensor::of<std::int32_t>({round}), 1, {.tag = 1});
+        group.send(values(DType::int32, Shape{count}, round), 1);
+      } else {
+        EXPECT_EQ(group.recv<std::int32_t>({1}, 0, {.tag = 1}).span<std::int32_t>()[0], round);
+        EXPECT_TRUE(same(group.recv<std::int32_t>({count}, 0), values(DType::int32, Shape{count}, round)));
+      }
+    }
+  });
+}
+
+TEST(Acceptance, A19_ACollectiveThatTimedOutEndsTheGroup) {
+  in_sim(3, [](const Group& group) {
+    if (group.rank() == 2) {
+      let_pass(group, 5s);
+      expect_is(error_of([&] { group.barrier(); }), ErrorKind::timed_out);
+      return;
+    }
+    const auto first = error_of([&] { (void)group.all_sum(Tensor::of<float>({1}), {.timeout = 100ms}); });
+    ASSERT_TRUE(first.has_value());
+    EXPECT_EQ(first->kind(), ErrorKind::timed_out) << first->what();
+    ASSERT_TRUE(group.failure().has_value());
+    EXPECT_EQ(group.failure()->kind, ErrorKind::timed_out);
+    expect_is(error_of([&] { group.barrier(); }), ErrorKind::timed_out);
+    expect_is(error_of([&] { group.send(Tensor::of<float>({1}), 2); }), ErrorKind::timed_out);
+  });
+}
+
+TEST(Acceptance, A20_WorkedExamples) {
+  for (const World& world : worlds()) {
+    world.run(2, [](const Group& group) {
+      const int peer = 1 - group.rank();
+      if (group.rank() == 0) {
+        group.send(Tensor(std::vector<float>{1, 2, 3, 4}, {2, 2}), 1);
+        group.send(Tensor::of<float>({10, 20, 30}), 1);
+      } else {
+        EXPECT_TRUE(same(group.recv<float>({2, 2}, 0), Tensor(std::vector<float>{1, 2, 3, 4}, {2, 2})));
+        Tensor out(DType::float32, {3});
+        EXPECT_TRUE(same(out, Tensor::of<float>({0, 0, 0})));
+        group.recv_into(out.view(), 0);
+        EXPECT_TRUE(same(out, Tensor::of<float>({10, 20, 30})));
+      }
+      const Tensor low = Tensor::of<float>({1, 2});
+      const Tensor high = Tensor::of<float>({100, 200});
+      EXPECT_TRUE(
+          same(group.sendrecv(group.rank() == 0 ? low : high, {2}, peer), group.rank() == 0 ? high : low));
+      expect_error(invalid, {"recv: src_rank 5 >= world_size 2"}, [&] { (void)group.recv<float>({1}, 5); });
+    });
+  }
+  expect_error(invalid, {"send: dst_rank equals self rank"}, [] { one().send(Tensor::of<float>({1}), 0); });
+}
+
+TEST(Acceptance, A21_ViewsTravelInLogicalOrderAndAreReceivedInPlace) {
+  in_both(2, [](const Group& group) {
+    std::vector<std::int32_t> matrix(12);  // 3 rows of 4
+    for (std::size_t i = 0; i < matrix.size(); ++i) matrix[i] = static_cast<std::int32_t>(i);
+    const ConstView column(matrix.data() + 1, {3}, {4});
+    const ConstView second(matrix.data(), {6}, {2});
+    const ConstView transpose(matrix.data(), {4, 3}, {1, 4});
+    if (group.rank() == 0) {
+      group.send(column, 1);
+      group.send(second, 1);
+      group.send(transpose, 1);
+      group.send(Tensor::of<std::int32_t>({-1, -2, -3}), 1);
+      group.send(transpose, 1);
+      return;
+    }
+    EXPECT_TRUE(same(group.recv<std::int32_t>({3}, 0), Tensor::of<std::int32_t>({1, 5, 9})));
+    EXPECT_TRUE(same(group.recv<std::int32_t>({6}, 0), Tensor::of<std::int32_t>({0, 2, 4, 6, 8, 10})));
+    EXPECT_TRUE(same_elements(group.recv<std::int32_t>({4, 3}, 0),
+                              Tensor::of<std::int32_t>({0, 4, 8, 1, 5, 9, 2, 6, 10, 3, 7, 11})));
+    group.recv_into(View(matrix.data() + 2, {3}, {4}), 0);
+    EXPECT_EQ(matrix, (std::vector<std::int32_t>{0, 1, -1, 3, 4, 5, -2, 7, 8, 9, -3, 11}));
+    std::vector<std::int32_t> other(12, 0);
+    group.recv_into(View(other.data(), {4, 3}, {1, 4}), 0);  // into a transpose: the rows come out again
+    EXPECT_EQ(other, (std::vector<std::int32_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}));
+  });
+}
+
+}  // namespace
+}  // namespace rondo::test
