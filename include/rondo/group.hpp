@@ -56,11 +56,11 @@ class [[nodiscard]] Request {
 
  private:
   friend class Group;
-  Request(std::unique_ptr<backend::Operation> operation, std::optional<Duration> timeout, Tensor keep_alive);
+  Request(std::unique_ptr<backend::Operation> operation, Duration timeout, Tensor keep_alive);
   void drop() noexcept;
 
   std::unique_ptr<backend::Operation> operation_;
-  std::optional<Duration> timeout_;
+  Duration timeout_;
   Tensor keep_alive_;
 };
 

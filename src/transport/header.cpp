@@ -104,15 +104,25 @@ std::string_view to_string(Verb verb) noexcept {
   return "?";
 }
 
+std::string_view name_of(Verb verb, ReduceOp op) noexcept {
+  if (verb == Verb::all_reduce && op == ReduceOp::sum) return "all_sum";
+  if (verb == Verb::all_reduce && op == ReduceOp::max) return "all_max";
+  if (verb == Verb::all_reduce && op == ReduceOp::min) return "all_min";
+  if (verb == Verb::reduce_scatter && op == ReduceOp::sum) return "sum_scatter";
+  if (verb == Verb::reduce_scatter_v && op == ReduceOp::sum) return "sum_scatter_v";
+  return to_string(verb);
+}
+
 std::string to_string(const Stamp& stamp) {
-  std::string text = fmt::format("{} #{}", to_string(stamp.verb), stamp.number);
+  const std::string_view name = name_of(stamp.verb, stamp.op);
+  std::string text = fmt::format("{} #{}", name, stamp.number);
   std::string inside;
   const auto add = [&](const std::string& item) { inside += (inside.empty() ? "" : ", ") + item; };
-  const bool reduces = stamp.verb == Verb::all_reduce || stamp.verb == Verb::reduce ||
-                       stamp.verb == Verb::reduce_scatter || stamp.verb == Verb::reduce_scatter_v;
+  const bool reduces = stamp.verb == Verb::reduce || stamp.verb == Verb::reduce_scatter ||
+                       stamp.verb == Verb::reduce_scatter_v || stamp.verb == Verb::all_reduce;
   if (stamp.verb != Verb::barrier && stamp.verb != Verb::split && stamp.verb != Verb::plan) {
     add(std::string(to_string(stamp.dtype)));
-    if (reduces) add(std::string(to_string(stamp.op)));
+    if (reduces && name == to_string(stamp.verb)) add(std::string(to_string(stamp.op)));
     add(fmt::format("{} elements{}", stamp.count, stamp.verb == Verb::all_to_all_v ? " a row" : ""));
   }
   if (stamp.root >= 0) add(fmt::format("root {}", stamp.root));

@@ -56,6 +56,8 @@ enum class Verb : std::uint8_t {
   plan,
 };
 std::string_view to_string(Verb verb) noexcept;
+/// The name that users know: "all_sum" for all_reduce with sum, likewise all_max, all_min and sum_scatter.
+std::string_view name_of(Verb verb, ReduceOp op) noexcept;
 
 /// What a collective is, as far as all ranks must agree on it.
 struct Stamp {
@@ -69,7 +71,7 @@ struct Stamp {
 
   friend bool operator==(const Stamp&, const Stamp&) = default;
 };
-/// "all_reduce #12 (float32, sum, 20 elements)".
+/// "all_sum #12 (float32, 20 elements)".
 std::string to_string(const Stamp& stamp);
 
 /// Layout (bytes, little-endian): 0 magic "RD" | 2 version | 3 lane<<7 | kind | 4 verb | 5 op | 6 dtype | 7

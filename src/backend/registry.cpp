@@ -1,0 +1,173 @@
+#include "backend/registry.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <mutex>
+
+#include "backend/sim_worlds.hpp"
+#include "backend/solo/solo.hpp"
+#include "base/config_parse.hpp"
+#include "base/log.hpp"
+
+namespace rondo::backend {
+
+namespace {
+
+/// The groups that init has made: the only global state. The first real one also answers `any`.
+class Table {
+ public:
+  std::mutex mutex;
+
+  std::shared_ptr<GroupBackend> find(Backend backend) const {
+    const auto at = groups_.find(backend);
+    return at == groups_.end() ? nullptr : at->second;
+  }
+  void add(Backend backend, const std::shared_ptr<GroupBackend>& group) {
+    groups_[backend] = group;
+    groups_.emplace(Backend::any, group);
+  }
+  void remove(const GroupBackend* group) {
+    std::erase_if(groups_, [&](const auto& each) { return each.second.get() == group; });
+  }
+
+ private:
+  std::map<Backend, std::shared_ptr<GroupBackend>> groups_;
+};
+
+Table& table() {
+  base::real_scheduler();  // must outlive the groups of the table
+  static Table initialised;
+  return initialised;
+}
+
+/// A real group, or the reason why there is none.
+struct Attempt {
+  std::shared_ptr<GroupBackend> group;
+  std::string reason;
+};
+
+Attempt attempt_sim(const Config& config) {
+  if (config.size.value_or(1) != 1 || config.rank.value_or(0) != 0) {
+    return {
+        nullptr,
+        fmt::format("the ranks of sim live in one process (sim_group), but RONDO_SIZE={} and RONDO_RANK={}",
+                    config.size.value_or(1), config.rank.value_or(0))};
+  }
+  return {sim_group(1, config).front(), {}};
+}
+
+Attempt attempt(Backend backend, const Config& config) {
+  switch (backend) {
+    case Backend::sim:
+      return attempt_sim(config);
+    case Backend::any: {
+      const std::string missing = base::incomplete_reason(config);
+      if (!missing.empty()) return {nullptr, "no job is described: " + missing};
+      return {nullptr, unavailable_reason(Backend::tcp)};
+    }
+    case Backend::tcp:
+    case Backend::shm: {
+      const std::string missing = base::incomplete_reason(config);
+      return {nullptr, unavailable_reason(backend) + (missing.empty() ? "" : "; also, " + missing)};
+    }
+    case Backend::ring:
+    case Backend::mpi:
+    case Backend::jaccl:
+    case Backend::nccl:
+      return {nullptr, unavailable_reason(backend)};
+  }
+  return {nullptr, "no such backend"};
+}
+
+[[noreturn]] void unavailable(Backend backend, const std::string& reason) {
+  throw Error(ErrorKind::unavailable,
+              fmt::format("init: {} was not established: {}", to_string(backend), reason),
+              {"init", -1, -1, {}});
+}
+
+}  // namespace
+
+std::string unavailable_reason(Backend backend) {
+  constexpr std::string_view absent = "this version of rondo has no {} backend yet (it would read {})";
+  switch (backend) {
+    case Backend::any:
+    case Backend::sim:
+      return {};
+    case Backend::tcp:
+    case Backend::shm:
+      return fmt::format(absent, to_string(backend), "RONDO_RANK, RONDO_SIZE and RONDO_RENDEZVOUS");
+    case Backend::ring:
+      return fmt::format(absent, "ring", "MLX_RANK and MLX_HOSTFILE");
+    case Backend::mpi:
+      return fmt::format(absent, "mpi", "MLX_MPI_LIBNAME and the variables of an MPI launcher");
+    case Backend::jaccl:
+      return fmt::format(absent, "jaccl", "MLX_RANK, MLX_IBV_DEVICES and MLX_JACCL_COORDINATOR");
+    case Backend::nccl:
+      return fmt::format(absent, "nccl", "NCCL_HOST_IP, NCCL_PORT, MLX_RANK and MLX_WORLD_SIZE");
+  }
+  return "no such backend";
+}
+
+std::shared_ptr<GroupBackend> init(bool strict, Backend backend) {
+  Table& known = table();
+  std::lock_guard lock(known.mutex);
+  if (auto group = known.find(backend)) return group;
+  Config config;
+  Attempt made;
+  try {
+    config = Config::from_env();
+    base::validate(config);
+    const Backend asked = backend == Backend::any ? config.backend : backend;
+    if (auto group = known.find(asked)) return group;
+    made = attempt(asked, config);
+    if (made.group) {
+      known.add(asked, made.group);
+      made.group->when_shut_down([group = made.group.get()] {
+        Table& all = table();
+        std::lock_guard shut(all.mutex);
+        all.remove(group);
+      });
+      return made.group;
+    }
+    if (strict) unavailable(asked, made.reason);
+  } catch (const Error& error) {
+    if (strict) throw;
+    made.reason = error.what();
+  }
+  if (config.size.value_or(1) > 1) {
+    base::Log(config.log)
+        .warn(fmt::format("RONDO_SIZE={} promises a job, but this is a group of one: {}", *config.size,
+                          made.reason));
+  }
+  return make_solo(backend, config.timeout, made.reason);
+}
+
+std::shared_ptr<GroupBackend> init(const Config& config) {
+  base::validate(config);
+  Attempt made = attempt(config.backend, config);
+  if (!made.group) unavailable(config.backend, made.reason);
+  return made.group;
+}
+
+std::vector<std::shared_ptr<GroupBackend>> sim_group(int size, const Config& config) {
+  if (size < 1)
+    throw Error(ErrorKind::invalid_argument, fmt::format("sim_group: size {}, expected at least 1", size));
+  base::validate(config);
+  transport::sim::WorldOptions options;
+  options.size = size;
+  options.arena_bytes = config.arena_bytes;
+  auto world = std::make_shared<transport::sim::World>(base::real_scheduler(), options);
+  std::vector<std::shared_ptr<GroupBackend>> groups;
+  for (int rank = 0; rank < size; ++rank) groups.push_back(join_world(world, rank, config));
+  return groups;
+}
+
+void sim_run(int size, std::uint64_t seed, const RankMain& rank_main, const Config& config) {
+  if (size < 1)
+    throw Error(ErrorKind::invalid_argument, fmt::format("sim_run: size {}, expected at least 1", size));
+  base::validate(config);
+  run_world(size, seed, rank_main, config);
+}
+
+}  // namespace rondo::backend
