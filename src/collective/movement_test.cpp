@@ -51,7 +51,7 @@ TEST(AllGather, EverySizeAndSplit) {
         World world(settings);
         EXPECT_EQ(world.run([&](FakeChannel& channel) {
           for (const Sizes& counts : part_counts(n)) {
-            for (const std::size_t chunk : {24, 64, 4096}) {
+            for (const std::size_t chunk : {24U, 64U, 4096U}) {
               for (const bool in_place : {false, true}) {
                 Memory in = own_part_of(counts, channel.rank());
                 Memory out(sum(counts));
@@ -93,7 +93,7 @@ TEST(Broadcast, EverySizeCountAndRoot) {
         EXPECT_EQ(world.run([&](FakeChannel& channel) {
           for (int root = 0; root < n; ++root) {
             for (const std::size_t count : vector_counts(n)) {
-              for (const std::size_t chunk : {20, 64, 4096}) {
+              for (const std::size_t chunk : {20U, 64U, 4096U}) {
                 Memory data = Memory::of(channel.rank(), count);
                 channel.next_call();
                 algorithm.run(channel, data.bytes(), root, chunk);

@@ -82,7 +82,7 @@ TEST(AllReduce, EverySizeAndCount) {
         World world(settings);
         EXPECT_EQ(world.run([&](FakeChannel& channel) {
           for (const std::size_t count : vector_counts(n)) {
-            for (const std::size_t chunk : {40, 64, 4096}) {
+            for (const std::size_t chunk : {40U, 64U, 4096U}) {
               all_reduce_once(algorithm, channel, count, chunk, false, 0);
               all_reduce_once(algorithm, channel, count, chunk, true, static_cast<std::size_t>(n));
             }
@@ -155,7 +155,7 @@ TEST(ReduceScatter, EverySizeAndSplit) {
         World world(settings);
         EXPECT_EQ(world.run([&](FakeChannel& channel) {
           for (const Sizes& counts : part_counts(n)) {
-            for (const std::size_t chunk : {8, 40, 4096}) {
+            for (const std::size_t chunk : {8U, 40U, 4096U}) {
               reduce_scatter_once(algorithm, channel, counts, chunk, 0);
               reduce_scatter_once(algorithm, channel, counts, chunk, static_cast<std::size_t>(n));
             }
@@ -230,7 +230,7 @@ TEST(Reduce, EverySizeCountAndRoot) {
         EXPECT_EQ(world.run([&](FakeChannel& channel) {
           for (int root = 0; root < n; ++root) {
             for (const std::size_t count : vector_counts(n)) {
-              for (const std::size_t chunk : {40, 4096}) {
+              for (const std::size_t chunk : {40U, 4096U}) {
                 reduce_once(algorithm, channel, count, root, chunk, false);
                 reduce_once(algorithm, channel, count, root, chunk, true);
               }
