@@ -26,8 +26,9 @@ ROOMS = {
     "examples": [],
     "include": [],
 }
-# Rooms with kinds of one thing in folders of their own, and the file that may name all kinds.
-KINDS = {"transport": None, "backend": "registry"}
+# Rooms with kinds of one thing in folders of their own, and the common files that may name them: the registry, and the maker of
+# meshes inside this process.
+KINDS = {"transport": (), "backend": ("registry", "sim_worlds")}
 
 VALUE_HEADERS = {"error", "dtype", "view", "call", "config"}
 # The face: headers of include/rondo that hold more than values, and who may include them.
@@ -112,7 +113,7 @@ def check_include(path, quoted, name):
         if folder == room and other != kind:
             if kind is not None:
                 return f"kinds of {room} may not include each other"
-            if path.stem != KINDS[room]:
+            if path.stem not in KINDS[room]:
                 return f"common files of {room} may not include its kinds"
     return None
 
