@@ -21,7 +21,7 @@ void sum_unequal(const rondo::Group& group) {
   [[maybe_unused]] const rondo::Tensor sum = group.all_sum(mine);
 }
 
-/// A race: rank 0 takes whatever comes first for rank 1's. Most of the time it is.
+/// A race: rank 0 takes whatever comes first for rank 1's. With threads on a real clock it mostly is.
 void trust_the_order(const rondo::Group& group) {
   if (group.rank() != 0) return group.send(rondo::Tensor::scalar(group.rank()), 0);
   for (int expected = 1; expected < group.size(); ++expected) {
