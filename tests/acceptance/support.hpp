@@ -34,6 +34,18 @@ inline void let_pass(const Group& group, Duration span) {
   EXPECT_TRUE(error_of([&] { (void)group.probe(peer, {.tag = 987'654, .timeout = span}); }).has_value());
 }
 
+/// Knows nothing of what carries the group.
+inline void user_code(const Group& group) {
+  const Tensor sum = group.all_sum(Tensor::of<std::int32_t>({group.rank() + 1, 10}));
+  const std::int32_t n = group.size();
+  EXPECT_TRUE(same(sum, Tensor::of<std::int32_t>({n * (n + 1) / 2, 10 * n})));
+  if (n == 1) return;
+  const Tensor mine = Tensor::of<float>({static_cast<float>(group.rank())});
+  Tensor theirs(DType::float32, {1});
+  group.sendrecv(mine, (group.rank() + 1) % n, theirs.view(), (group.rank() + n - 1) % n);
+  EXPECT_EQ(theirs.span<float>()[0], static_cast<float>((group.rank() + n - 1) % n));
+}
+
 inline std::int64_t milliseconds(Duration span) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(span).count();
 }

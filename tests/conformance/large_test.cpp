@@ -82,5 +82,32 @@ TEST_P(Large, Movement) {
   });
 }
 
+class Middle : public Conformance {};
+RONDO_EVERYWHERE(Middle);
+
+// Between what goes in one shot and what is worth a ring.
+TEST_P(Middle, ReductionsOfSomeTensOfKilobytes) {
+  for (const DType dtype : {DType::float32, DType::float64, DType::float16}) {
+    for (const ReduceOp op : {ReduceOp::sum, ReduceOp::mean, ReduceOp::product, ReduceOp::max}) {
+      const Shape shape = {2'501 * size()};
+      const auto inputs = values_of_all(size(), dtype, shape, content_for(op, dtype), 31);
+      const Tensor due = reference_reduce(inputs, op);
+      run([&](const Group& group) {
+        SCOPED_TRACE(label(dtype, op));
+        const Tensor& mine = inputs[index_of(group.rank())];
+        EXPECT_TRUE(same(group.all_reduce(mine, op), due)) << "all_reduce";
+        const auto reduced = group.reduce(mine, op, group.size() - 1);
+        ASSERT_EQ(reduced.has_value(), group.rank() == group.size() - 1);
+        if (reduced) {
+          EXPECT_TRUE(same(*reduced, due)) << "reduce";
+        }
+        EXPECT_TRUE(
+            same(group.reduce_scatter(mine, op), reference_rows(due, index_of(group.rank()) * 2'501, 2'501)))
+            << "reduce_scatter";
+      });
+    }
+  }
+}
+
 }  // namespace
 }  // namespace rondo::test

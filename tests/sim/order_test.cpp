@@ -159,5 +159,22 @@ TEST(Order, WrongArgumentsMoveNothing) {
   }
 }
 
+// A wrong call on one rank alone leaves that rank in step with the others.
+TEST(Order, ARefusedCallIsNotCounted) {
+  for (const World& world : worlds()) {
+    world.run(3, [](const Group& group) {
+      for (int round = 0; round < 3; ++round) {
+        if (group.rank() == round) {
+          expect_error(ErrorKind::invalid_argument, {}, [&] { (void)group.broadcast(floats(4), 9); });
+          expect_error(ErrorKind::unsupported, {}, [&] { (void)group.all_sum(Tensor::of<bool>({true})); });
+          expect_error(ErrorKind::invalid_argument, {}, [&] { group.send(floats(4), 9); });
+        }
+        EXPECT_TRUE(same(group.all_sum(Tensor::of<std::int32_t>({round + 1})),
+                         Tensor::of<std::int32_t>({3 * (round + 1)})));
+      }
+    });
+  }
+}
+
 }  // namespace
 }  // namespace rondo::test
