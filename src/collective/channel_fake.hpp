@@ -4,6 +4,7 @@
 /// - A send is over only when its receive has been posted; nothing is buffered for the sender's sake.
 /// - A receive spoils its memory at once and lands only in wait(). What was sent must not have changed by
 /// then.
+/// - Memory of a posted receive must not be that of any other posted transfer.
 /// - The k-th send of a pair must have the size of the k-th receive.
 /// - Arena, shared: plain memory ordered by nothing but the steps, for the thread sanitizer.
 /// - Arena, snapshots: a rank sees of another's slot what that rank had written when it made the step that
@@ -75,6 +76,8 @@ class FakeChannel final : public transport::Channel {
     std::span<std::byte> in;
     bool receiving;
   };
+  /// Fails when `bytes` overlaps memory that is posted: for a receive any, for a send that of receives.
+  void must_be_free(std::span<const std::byte> bytes, bool receiving);
   void make_step();
   std::span<std::byte> view(int owner, std::size_t half) noexcept;
 
@@ -171,8 +174,23 @@ inline void FakeChannel::next_call() {
   met_ = 0;
 }
 
+inline void FakeChannel::must_be_free(std::span<const std::byte> bytes, bool receiving) {
+  if (bytes.empty()) return;
+  const std::less<const std::byte*> precedes;
+  for (const auto& [pending, post] : posts_) {
+    if (!post.receiving && !receiving) continue;
+    const std::span<const std::byte> other = post.receiving ? std::span<const std::byte>(post.in) : post.out;
+    if (other.empty()) continue;
+    if (precedes(bytes.data(), other.data() + other.size()) &&
+        precedes(other.data(), bytes.data() + bytes.size())) {
+      world_.fail("rank " + std::to_string(rank_) + " posts memory that is posted already");
+    }
+  }
+}
+
 inline void FakeChannel::send(transport::Pending& pending, int to, std::span<const std::byte> bytes) {
   if (to < 0 || to >= size() || to == rank_) world_.fail("a send to rank " + std::to_string(to));
+  must_be_free(bytes, false);
   const std::lock_guard lock(world_.mutex_);
   World::Wire& wire = world_.wire(rank_, to);
   if (!posts_.emplace(&pending, Post{to, wire.sent.size(), bytes, {}, false}).second) {
@@ -184,6 +202,7 @@ inline void FakeChannel::send(transport::Pending& pending, int to, std::span<con
 
 inline void FakeChannel::recv(transport::Pending& pending, int from, std::span<std::byte> bytes) {
   if (from < 0 || from >= size() || from == rank_) world_.fail("a receive from rank " + std::to_string(from));
+  must_be_free(bytes, true);
   std::fill(bytes.begin(), bytes.end(), std::byte{0xDB});
   const std::lock_guard lock(world_.mutex_);
   World::Wire& wire = world_.wire(from, rank_);

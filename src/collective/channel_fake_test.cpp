@@ -78,6 +78,16 @@ TEST(ChannelFake, CatchesMemoryChangedWhileSent) {
   EXPECT_NE(pair(zero, one).find("memory changed"), std::string::npos);
 }
 
+TEST(ChannelFake, CatchesOneMemoryForTwoReceives) {
+  const auto body = [](FakeChannel& channel) {
+    Memory in(4);
+    Pending receives[2];
+    channel.recv(receives[0], 1 - channel.rank(), in.bytes().first(16));
+    channel.recv(receives[1], 1 - channel.rank(), in.bytes().subspan(8));
+  };
+  EXPECT_NE(pair(body, body).find("posted already"), std::string::npos);
+}
+
 TEST(ChannelFake, CatchesWhatIsLeft) {
   std::array<Pending, 2> forgotten;
   Memory out = Memory::of(0, 1);
