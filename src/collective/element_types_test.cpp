@@ -87,7 +87,7 @@ TEST(ElementTypes, FloatsHaveTheSameBitsOnAllRanksAndAgain) {
       for (const std::size_t count : {1U, 7U, 203U}) {
         std::vector<std::vector<float>> results(2 * static_cast<std::size_t>(n));
         World world({n, algorithm.flat ? ArenaKind::shared : ArenaKind::none, 256});
-        EXPECT_EQ(world.run([&](FakeChannel& channel) {
+        ASSERT_EQ(world.run([&](FakeChannel& channel) {
           for (std::size_t again = 0; again < 2; ++again) {
             std::vector<float> data = samples<float>(channel.rank(), count);
             channel.next_call();
@@ -97,6 +97,7 @@ TEST(ElementTypes, FloatsHaveTheSameBitsOnAllRanksAndAgain) {
           }
         }),
                   "");
+        ASSERT_EQ(results[0].size(), count);
         for (const std::vector<float>& result : results) {
           EXPECT_EQ(result, results[0]) << algorithm.name << " of " << n;
         }
