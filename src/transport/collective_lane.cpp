@@ -34,7 +34,7 @@ CollectiveLane::CollectiveLane(Progress& progress, Transport& transport, bool ch
 void CollectiveLane::say_goodbye() {
   std::lock_guard lock(progress_.mutex());
   for (int rank = 0; rank < transport_.size(); ++rank) {
-    if (rank == transport_.rank() || peer(rank).departed) continue;
+    if (rank == transport_.rank()) continue;  // who has left may still be waiting for its last frames to leave
     Header header;
     header.kind = FrameKind::goodbye;
     header.sequence = peer(rank).sequence++;

@@ -76,7 +76,7 @@ void Match::post_payload(Sending& sending, FrameKind kind) {
 void Match::say_goodbye() {
   std::lock_guard lock(progress_.mutex());
   for (int rank = 0; rank < transport_.size(); ++rank) {
-    if (rank != transport_.rank() && !peer(rank).departed) reply(rank, FrameKind::goodbye, 0);
+    if (rank != transport_.rank()) reply(rank, FrameKind::goodbye, 0);
   }
 }
 
