@@ -1,0 +1,186 @@
+#include "transport/sim/pipe.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using rondo::base::Event;
+using rondo::base::real_scheduler;
+using rondo::net::Moved;
+using rondo::transport::sim::Pipe;
+using rondo::transport::sim::PipeStream;
+using Bytes = std::vector<std::byte>;
+using namespace std::chrono_literals;
+
+/// Byte `index` of a stream in which no short piece repeats soon.
+std::byte byte_at(std::uint64_t index) {
+  return static_cast<std::byte>((index * 0x9e3779b97f4a7c15U) >> 56U);
+}
+
+Bytes piece(std::uint64_t from, std::size_t length) {
+  Bytes bytes(length);
+  for (std::size_t i = 0; i < length; ++i) bytes[i] = byte_at(from + i);
+  return bytes;
+}
+
+struct Ends {
+  explicit Ends(std::size_t capacity) : pipe(capacity, reader, writer) {}
+  Event reader{real_scheduler()};
+  Event writer{real_scheduler()};
+  Pipe pipe;
+
+  Bytes read(std::size_t most) {
+    Bytes bytes(most);
+    const Moved moved = pipe.read(bytes);
+    EXPECT_EQ(moved.state == Moved::State::ok, moved.bytes > 0);
+    bytes.resize(moved.bytes);
+    return bytes;
+  }
+};
+
+TEST(Pipe, holds_its_capacity_and_not_a_byte_more) {
+  Ends ends(10);
+  const Moved first = ends.pipe.write(piece(0, 7), piece(7, 8));
+  EXPECT_EQ(first.state, Moved::State::ok);
+  EXPECT_EQ(first.bytes, 10U);
+  const Moved second = ends.pipe.write(piece(10, 1), {});
+  EXPECT_EQ(second.state, Moved::State::blocked);
+  EXPECT_EQ(second.bytes, 0U);
+  EXPECT_EQ(ends.read(4), piece(0, 4));
+  EXPECT_EQ(ends.pipe.write(piece(10, 9), {}).bytes, 4U);
+  EXPECT_EQ(ends.read(100), piece(4, 10));
+  Bytes none(1);
+  EXPECT_EQ(ends.pipe.read(none).state, Moved::State::blocked);
+}
+
+TEST(Pipe, wraps_at_every_offset_with_both_parts_of_a_write) {
+  for (std::size_t offset = 0; offset < 12; ++offset) {
+    for (std::size_t split = 0; split <= 12; ++split) {
+      Ends ends(12);
+      if (offset > 0) {
+        EXPECT_EQ(ends.pipe.write(piece(50, offset), {}).bytes, offset);
+        EXPECT_EQ(ends.read(offset), piece(50, offset));
+      }
+      EXPECT_EQ(ends.pipe.write(piece(0, split), piece(split, 12 - split)).bytes, 12U);
+      EXPECT_EQ(ends.read(12), piece(0, 12)) << offset << ' ' << split;
+    }
+  }
+}
+
+TEST(Pipe, rings_the_reader_for_bytes_and_the_writer_for_room_it_waits_for) {
+  Ends ends(4);
+  const std::uint32_t reader = ends.reader.ticket();
+  const std::uint32_t writer = ends.writer.ticket();
+  EXPECT_EQ(ends.pipe.write(piece(0, 4), {}).bytes, 4U);
+  EXPECT_NE(ends.reader.ticket(), reader);
+  EXPECT_EQ(ends.read(1).size(), 1U);
+  EXPECT_EQ(ends.writer.ticket(), writer);  // nobody waits
+  EXPECT_EQ(ends.pipe.write(piece(4, 1), {}).bytes, 1U);
+  EXPECT_EQ(ends.pipe.write(piece(5, 1), {}).state, Moved::State::blocked);
+  EXPECT_EQ(ends.writer.ticket(), writer);
+  EXPECT_EQ(ends.read(1).size(), 1U);
+  EXPECT_NE(ends.writer.ticket(), writer);
+}
+
+TEST(Pipe, a_closed_writer_is_seen_after_the_last_byte) {
+  Ends ends(8);
+  EXPECT_EQ(ends.pipe.write(piece(0, 5), {}).bytes, 5U);
+  const std::uint32_t ticket = ends.reader.ticket();
+  ends.pipe.close_writer();
+  EXPECT_NE(ends.reader.ticket(), ticket);
+  EXPECT_EQ(ends.read(3), piece(0, 3));
+  EXPECT_EQ(ends.read(3), piece(3, 2));
+  Bytes none(1);
+  EXPECT_EQ(ends.pipe.read(none).state, Moved::State::closed);
+  EXPECT_EQ(ends.pipe.read(none).state, Moved::State::closed);
+}
+
+TEST(Pipe, a_writer_closed_before_the_first_byte) {
+  Ends ends(8);
+  ends.pipe.close_writer();
+  Bytes none(1);
+  EXPECT_EQ(ends.pipe.read(none).state, Moved::State::closed);
+}
+
+TEST(Pipe, a_closed_reader_stops_the_writer) {
+  Ends ends(8);
+  EXPECT_EQ(ends.pipe.write(piece(0, 5), {}).bytes, 5U);
+  const std::uint32_t ticket = ends.writer.ticket();
+  ends.pipe.close_reader();
+  EXPECT_NE(ends.writer.ticket(), ticket);
+  EXPECT_EQ(ends.pipe.write(piece(5, 1), {}).state, Moved::State::closed);
+}
+
+TEST(PipeStream, closes_both_directions_when_it_goes_and_leaves_its_bytes_readable) {
+  Event left_bell(real_scheduler());
+  Event right_bell(real_scheduler());
+  Pipe to_right(16, right_bell, left_bell);
+  Pipe to_left(16, left_bell, right_bell);
+  PipeStream right(to_right, to_left);
+  {
+    PipeStream left(to_left, to_right);
+    EXPECT_EQ(right.writev(piece(90, 2), {}).bytes, 2U);
+    Bytes got(9);
+    EXPECT_EQ(left.read(got).bytes, 2U);
+    EXPECT_EQ(left.writev(piece(0, 1), piece(1, 2)).bytes, 3U);
+  }
+  Bytes got(9);
+  EXPECT_EQ(right.read(got).bytes, 3U);
+  got.resize(3);
+  EXPECT_EQ(got, piece(0, 3));
+  EXPECT_EQ(right.read(got).state, Moved::State::closed);
+  EXPECT_EQ(right.writev(piece(0, 1), {}).state, Moved::State::closed);
+}
+
+// Every byte arrives once, in order, and neither side sleeps through a change.
+TEST(Pipe, two_threads_and_pieces_of_every_size) {
+  constexpr std::uint64_t total = 200'000;
+  for (const std::size_t capacity : {std::size_t{1}, std::size_t{7}, std::size_t{64}, std::size_t{4099}}) {
+    const std::uint64_t length = std::min<std::uint64_t>(total, 3000 * capacity);
+    Ends ends(capacity);
+    const auto limit = real_scheduler().now() + 60s;
+    bool writer_slept_through = false;
+    std::thread writer([&] {
+      std::mt19937_64 random(capacity);
+      std::uint64_t at = 0;
+      while (at < length) {
+        const std::uint32_t ticket = ends.writer.ticket();
+        const std::size_t size = std::min<std::uint64_t>(1 + random() % (2 * capacity), length - at);
+        const std::size_t split = random() % (size + 1);
+        const Moved moved = ends.pipe.write(piece(at, split), piece(at + split, size - split));
+        at += moved.bytes;
+        if (moved.state == Moved::State::blocked && !ends.writer.wait(ticket, limit)) {
+          writer_slept_through = true;
+          break;
+        }
+      }
+      ends.pipe.close_writer();
+    });
+    std::mt19937_64 random(capacity + 1);
+    std::uint64_t at = 0;
+    std::uint64_t wrong = 0;
+    for (;;) {
+      const std::uint32_t ticket = ends.reader.ticket();
+      Bytes bytes(1 + random() % (2 * capacity));
+      const Moved moved = ends.pipe.read(bytes);
+      if (moved.state == Moved::State::closed) break;
+      if (moved.state == Moved::State::blocked) {
+        if (!ends.reader.wait(ticket, limit)) break;
+        continue;
+      }
+      for (std::size_t i = 0; i < moved.bytes; ++i) wrong += bytes[i] != byte_at(at + i) ? 1U : 0U;
+      at += moved.bytes;
+    }
+    writer.join();
+    EXPECT_FALSE(writer_slept_through);
+    EXPECT_EQ(at, length);
+    EXPECT_EQ(wrong, 0U);
+  }
+}
+
+}  // namespace
