@@ -87,7 +87,10 @@ Landing CollectiveLane::arriving(int rank, const Header& header) {
   from.seen = std::max(from.seen, header.number + 1);
   if (header.kind == FrameKind::presence) {
     // Who waits long wants to know who is there; answer once.
-    if (current_ && current_->number == header.number) announce();
+    if (current_ && current_->number == header.number) {
+      check(rank, stamp_of(header));  // where nobody sends, this is all that tells of a disagreement
+      announce();
+    }
     return {};
   }
   from.held = stamp_of(header);

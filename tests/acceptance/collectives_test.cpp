@@ -71,7 +71,10 @@ TEST(Acceptance, B13_WhatIsNotDefinedIsRefusedByName) {
           const auto kind = ErrorKind::unsupported;
           expect_error(kind, {to_string(op), to_string(dtype)}, [&] { (void)group.all_reduce(in, op); });
           expect_error(kind, {to_string(op), to_string(dtype)}, [&] { (void)group.reduce(in, op, 0); });
-          expect_error(kind, {to_string(op), to_string(dtype)}, [&] { (void)group.reduce_scatter(in, op); });
+          if (group.size() > 1) {  // B21: there the input comes back unchecked
+            expect_error(kind, {to_string(op), to_string(dtype)},
+                         [&] { (void)group.reduce_scatter(in, op); });
+          }
         }
       }
     });
