@@ -49,6 +49,11 @@ void root_in_range(std::string_view verb, int root, Seat seat) {
   invalid(fmt::format("{}: root {} is not a rank of a group of {}", verb, root, seat.size));
 }
 
+void has_memory(std::string_view verb, std::string_view what, const ConstView& view) {
+  if (view.count() == 0 || view.data() != nullptr) return;
+  invalid(fmt::format("{}: {} has {} elements and a null pointer for memory", verb, what, view.count()));
+}
+
 bool same_place(const ConstView& a, const ConstView& b) noexcept {
   return a.data() == b.data() && std::ranges::equal(a.strides(), b.strides()) &&
          std::ranges::equal(a.shape(), b.shape());
@@ -260,7 +265,19 @@ std::string_view name_of(const Collective& call) noexcept {
       call);
 }
 
-void validate(const Collective& call, Seat seat) { std::visit(Validator(seat), call); }
+void validate(const Collective& call, Seat seat) {
+  std::visit(
+      [&](const auto& c) {
+        if constexpr (requires { c.in; }) {
+          has_memory(name_of(call), "in", c.in);
+          has_memory(name_of(call), "out", c.out);
+        } else if constexpr (requires { c.data; }) {
+          has_memory(name_of(call), "data", c.data);
+        }
+      },
+      call);
+  std::visit(Validator(seat), call);
+}
 
 void validate_peer(std::string_view verb, std::string_view side, int peer, Seat seat) {
   if (seat.size == 1 && peer == seat.rank) {
@@ -285,6 +302,7 @@ void validate(std::string_view verb, const Message& message, Seat seat) {
   if (const auto* send = std::get_if<Send>(&message)) {
     validate_peer(verb, "dst_rank", send->to, seat);
     validate_tag(verb, send->tag, false);
+    has_memory(verb, "data", send->data);
     return;
   }
   const auto& recv = std::get<Recv>(message);
@@ -294,6 +312,7 @@ void validate(std::string_view verb, const Message& message, Seat seat) {
     invalid(fmt::format("{}: a group of one has no other rank to receive from", verb));
   }
   validate_tag(verb, recv.tag, true);
+  has_memory(verb, "out", recv.out);
 }
 
 std::size_t row_elements(std::span<const std::int64_t> shape) {
