@@ -152,6 +152,7 @@ class Match final : public Receiver {
   void finish(Receiving& receiving);
   Landing arriving_eager(int rank, const Header& header);
   void arriving_offer(int rank, const Header& header);
+  static Sending* unanswered(Peer& from, std::uint64_t id) noexcept;
   void arriving_accept(int rank, std::uint64_t id);
   void arriving_withdraw(int rank, std::uint64_t id);
   Landing arriving_data(int rank, const Header& header);

@@ -102,18 +102,26 @@ void Match::arriving_offer(int rank, const Header& header) {
   stored.complete = true;
 }
 
+// The offer that an answer is about. Its frame must have left: nobody can have read it before, and the frame
+// is about to be used again.
+Sending* Match::unanswered(Peer& from, std::uint64_t id) noexcept {
+  const auto at = std::find_if(from.offers.begin(), from.offers.end(), [&](const Sending* each) {
+    return each->id_ == id && each->state_ == Sending::State::offered && !each->problem_ &&
+           each->frame_.state == Outgoing::State::done;
+  });
+  return at == from.offers.end() ? nullptr : *at;
+}
+
 void Match::arriving_accept(int rank, std::uint64_t id) {
   Peer& from = peer(rank);
   if (from.withdrawn.erase(id) > 0) return;  // crossed our withdrawal, which undoes it there
-  const auto at = std::find_if(from.offers.begin(), from.offers.end(), [&](const Sending* each) {
-    return each->id_ == id && each->state_ == Sending::State::offered;
-  });
-  if (at == from.offers.end()) {
+  Sending* offered = unanswered(from, id);
+  if (offered == nullptr) {
     protocol(rank, "an answer to an offer that was not made");
     return;
   }
-  (*at)->state_ = Sending::State::moving;
-  post_payload(**at, FrameKind::data);
+  offered->state_ = Sending::State::moving;
+  post_payload(*offered, FrameKind::data);
 }
 
 void Match::arriving_withdraw(int rank, std::uint64_t id) {
@@ -197,14 +205,12 @@ void Match::arrived_refusal(int rank, std::uint64_t id) {
     return;
   }
   if (from.withdrawn.erase(id) > 0) return;
-  const auto at = std::find_if(from.offers.begin(), from.offers.end(), [&](const Sending* each) {
-    return each->id_ == id && each->state_ == Sending::State::offered;
-  });
-  if (at == from.offers.end()) {
+  Sending* offered = unanswered(from, id);
+  if (offered == nullptr) {
     protocol(rank, "an answer to an offer that was not made");
     return;
   }
-  (*at)->problem_.emplace(ErrorKind::mismatch, rank, words);
+  offered->problem_.emplace(ErrorKind::mismatch, rank, words);
 }
 
 void Match::departed(int rank) { peer(rank).departed = true; }

@@ -1,11 +1,12 @@
 #pragma once
-/// Tests only: ranks of a simulated world with nothing but matching above their wires. One thread plays all
-/// ranks, so which frames have been read is what the test says; a wait that nobody answers times out at once,
-/// in virtual time.
+/// Tests only: ranks with nothing but matching above their wires, several in a simulated world or one alone.
+/// One thread plays all of them, so which frames have been read is what the test says; a wait that nobody
+/// answers times out at once, in virtual time.
 
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstring>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -18,6 +19,7 @@
 #include "base/sim_scheduler.hpp"
 #include "transport/match.hpp"
 #include "transport/sim/world.hpp"
+#include "transport/transport_fake.hpp"
 
 namespace rondo::transport::test {
 
@@ -117,5 +119,82 @@ inline void expect_problem(ErrorKind kind, const std::string& part, const std::f
     EXPECT_NE(std::string(problem.what()).find(part), std::string::npos) << problem.what();
   }
 }
+
+inline std::vector<std::byte> bytes_of(const Ints& values) {
+  const auto bytes = std::as_bytes(std::span(values));
+  return std::vector<std::byte>(bytes.begin(), bytes.end());
+}
+
+inline std::vector<FrameKind> kinds(const std::vector<FakeTransport::Posted>& posted) {
+  std::vector<FrameKind> result;
+  for (const auto& each : posted) result.push_back(each.header.kind);
+  return result;
+}
+
+/// Rank 0 of three; what ranks 1 and 2 say is said here.
+class Alone : public testing::Test {
+ protected:
+  explicit Alone(Match::Options options = small) : match(progress_, wires, options) { progress_.add(wires); }
+
+  Header header(FrameKind kind, std::uint64_t number, const Envelope& envelope = {}) {
+    Header made;
+    made.lane = Lane::message;
+    made.kind = kind;
+    made.number = number;
+    made.dtype = envelope.dtype;
+    made.root_or_tag = envelope.tag;
+    made.dims = envelope.dims;
+    made.count = envelope.bytes;
+    return made;
+  }
+  Header message(FrameKind kind, std::uint64_t number, const Ints& values, int tag = 5) {
+    Header made = header(kind, number, ints(values.size(), tag));
+    made.bytes = made.count;
+    return made;
+  }
+  /// The whole of a frame from `from`. Returns what Match said of it.
+  Landing::Verdict arrive(int from, const Header& header, const std::vector<std::byte>& payload = {}) {
+    const Landing landing = match.arriving(from, header);
+    if (landing.verdict == Landing::Verdict::take) {
+      EXPECT_EQ(landing.memory.size(), header.bytes);
+      if (!payload.empty()) std::memcpy(landing.memory.data(), payload.data(), payload.size());
+    }
+    match.arrived(from, header);
+    return landing.verdict;
+  }
+  Landing::Verdict arrive(int from, FrameKind kind, std::uint64_t number, const Ints& values, int tag = 5) {
+    return arrive(from, message(kind, number, values, tag), bytes_of(values));
+  }
+  void offer(int from, std::uint64_t id, std::size_t count, int tag = 5) {
+    EXPECT_EQ(arrive(from, header(FrameKind::offer, id, ints(count, tag))), Landing::Verdict::drain);
+  }
+  void start(Sending& sending, const Ints& values, int tag = 5) {
+    match.start(sending, 1, ints(values.size(), tag), std::as_bytes(std::span(values)));
+  }
+  void start(Receiving& receiving, Ints& values, int from = 1, int tag = 5) {
+    match.start(receiving, from, ints(values.size(), tag), std::as_writable_bytes(std::span(values)));
+  }
+  template <class Transfer>
+  void wait(Transfer& transfer) {
+    base::Deadline deadline(clock_, std::chrono::seconds(1));
+    match.wait(transfer, deadline);
+  }
+  std::vector<FrameKind> posted() { return kinds(wires.take()); }
+  void expect_broken(const std::string& how) {
+    ASSERT_TRUE(wires.failed()) << how;
+    EXPECT_EQ(wires.failure()->kind, ErrorKind::disconnected);
+    EXPECT_EQ(wires.failure()->rank, 1);
+    EXPECT_EQ(wires.failure()->text, "rank 1 broke the protocol: " + how);
+  }
+
+ private:
+  base::SimScheduler clock_{1};
+  base::Event bell_{clock_};
+  Progress progress_{bell_, 1};
+
+ public:
+  FakeTransport wires{0, 3};
+  Match match;
+};
 
 }  // namespace rondo::transport::test
