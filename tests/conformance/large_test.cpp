@@ -8,7 +8,19 @@ namespace rondo::test {
 namespace {
 
 class Large : public Conformance {};
-RONDO_EVERYWHERE(Large);
+/// Worlds that differ in how large data travel.
+std::vector<World> large_worlds() {
+  std::vector<World> all = worlds();
+  std::erase_if(all, [](const World& world) {
+    return world.name == "run_small_arena" ||
+           (world.config.check_payload && world.name != "run_wires_checked");
+  });
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Worlds, Large,
+                         testing::Combine(testing::ValuesIn(large_worlds()), testing::ValuesIn(sizes())),
+                         world_and_size);
 
 struct Data {
   std::vector<Tensor> inputs;
@@ -87,9 +99,10 @@ RONDO_EVERYWHERE(Middle);
 
 // Between what goes in one shot and what is worth a ring.
 TEST_P(Middle, ReductionsOfSomeTensOfKilobytes) {
-  for (const DType dtype : {DType::float32, DType::float64, DType::float16}) {
-    for (const ReduceOp op : {ReduceOp::sum, ReduceOp::mean, ReduceOp::product, ReduceOp::max}) {
-      const Shape shape = {2'501 * size()};
+  for (const DType dtype : {DType::float32, DType::float16}) {
+    for (const ReduceOp op : {ReduceOp::mean, ReduceOp::product}) {
+      const Shape shape = {15'013 / size() * size()};
+      const std::size_t rows = static_cast<std::size_t>(shape[0]) / ranks();
       const auto inputs = values_of_all(size(), dtype, shape, content_for(op, dtype), 31);
       const Tensor due = reference_reduce(inputs, op);
       run([&](const Group& group) {
@@ -102,7 +115,7 @@ TEST_P(Middle, ReductionsOfSomeTensOfKilobytes) {
           EXPECT_TRUE(same(*reduced, due)) << "reduce";
         }
         EXPECT_TRUE(
-            same(group.reduce_scatter(mine, op), reference_rows(due, index_of(group.rank()) * 2'501, 2'501)))
+            same(group.reduce_scatter(mine, op), reference_rows(due, index_of(group.rank()) * rows, rows)))
             << "reduce_scatter";
       });
     }

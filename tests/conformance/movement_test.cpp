@@ -281,9 +281,11 @@ void all_to_all_in_every_form(const Group& group, const std::vector<Tensor>& inp
   Tensor out = spoiled(mine.dtype(), mine.shape());
   group.all_to_all(mine, out.view());
   EXPECT_TRUE(same(out, expected)) << "in and out";
-  Tensor both = mine.clone();
-  group.all_to_all(both, both.view());
-  EXPECT_TRUE(same(both, expected)) << "in place";
+  if (group.size() > 1 && mine.count() > 0) {  // parts change places: there is no in-place form
+    expect_error(ErrorKind::invalid_argument, {"all_to_all", "overlap"},
+                 [&] { group.all_to_all(out, out.view()); });
+    EXPECT_TRUE(same(out, expected)) << "a refused call wrote";
+  }
   Strided in(mine, Lie::transposed);
   Strided result(mine.dtype(), mine.shape(), Lie::reversed);
   group.all_to_all(in.view(), result.view());
