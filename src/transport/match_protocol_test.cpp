@@ -81,7 +81,7 @@ TEST_F(MatchProtocol, a_receive_is_cancelled_in_every_state) {
     start(landing, got);
     EXPECT_EQ(match.arriving(1, half).memory.data(), std::as_bytes(std::span(got)).data());
     match.cancel(landing);
-    EXPECT_TRUE(wires.drained());
+    EXPECT_TRUE(wires.drained(1));
   }
   match.arrived(1, half);
   EXPECT_EQ(got, Ints(big, -2));

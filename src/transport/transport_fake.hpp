@@ -42,7 +42,8 @@ class FakeTransport final : public Transport {
   void begin() {
     if (!held_.empty()) held_.front()->state = Outgoing::State::moving;
   }
-  bool drained() { return std::exchange(drained_, false); }
+  /// The frame that is landing from `peer` has lost its memory since the last look.
+  bool drained(int peer) { return std::erase(drained_, peer) > 0; }
 
   int rank() const noexcept override { return rank_; }
   int size() const noexcept override { return size_; }
@@ -74,7 +75,7 @@ class FakeTransport final : public Transport {
     return !begun;
   }
 
-  void drain(int, Lane) override { drained_ = true; }
+  void drain(int peer, Lane) override { drained_.push_back(peer); }
   bool poll() override { return false; }
   bool poll(int, Lane) override { return false; }
   bool flushed() const override { return held_.empty(); }
@@ -97,7 +98,7 @@ class FakeTransport final : public Transport {
   int rank_;
   int size_;
   bool holding_ = false;
-  bool drained_ = false;
+  std::vector<int> drained_;
   std::vector<Outgoing*> held_;
   std::vector<Posted> posted_;
   std::optional<Failure> failure_;
