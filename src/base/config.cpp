@@ -81,7 +81,8 @@ std::string print_time(Duration value) {
   const bool negative = value < Duration::zero();
   std::uint64_t total = static_cast<std::uint64_t>(value.count());
   if (negative) total = 0 - total;
-  std::string text = (negative ? "-" : "") + std::to_string(total / nanoseconds_per_second);
+  std::string text(negative ? "-" : "");
+  text += std::to_string(total / nanoseconds_per_second);
   if (const std::uint64_t rest = total % nanoseconds_per_second; rest != 0) {
     const std::string fraction = std::to_string(nanoseconds_per_second + rest).substr(1);  // nine digits
     text += '.' + fraction.substr(0, fraction.find_last_not_of('0') + 1);
