@@ -48,8 +48,7 @@ std::optional<Group> Group::subgroup(std::span<const int> ranks) const {
   return made ? std::optional<Group>(Group(std::move(made))) : std::nullopt;
 }
 
-// ---- messages
-// --------------------------------------------------------------------------------------------------------------
+// ---- messages --------------------------------------------------------------------------------------------
 
 void Group::send(ConstView data, int to, MessageOptions options) const {
   impl_->send(Send{data, to, options.tag}, options.timeout);
@@ -103,8 +102,7 @@ void Group::batch(std::span<const Message> messages, MessageOptions options) con
   impl_->batch(messages, options.timeout, "batch");
 }
 
-// ---- collectives
-// -----------------------------------------------------------------------------------------------------------
+// ---- collectives -----------------------------------------------------------------------------------------
 
 Tensor Group::all_reduce(const Tensor& in, ReduceOp op, CollectiveOptions options) const {
   Tensor out = size() == 1 ? in : Tensor(in.dtype(), in.shape());
@@ -268,8 +266,7 @@ void Group::scatter_v(ConstView in, View out, std::span<const std::size_t> count
 
 void Group::barrier(CollectiveOptions options) const { impl_->run(Barrier{}, options.timeout, options.name); }
 
-// ---- text and set-up
-// -------------------------------------------------------------------------------------------------------
+// ---- text and set-up -------------------------------------------------------------------------------------
 
 std::string to_string(const Group& group) {
   return "Group { backend: " + std::string(to_string(group.backend())) +

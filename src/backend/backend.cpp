@@ -46,8 +46,7 @@ void GroupBackend::set_timeout(Duration limit) {
   timeout_.store(limit.count(), std::memory_order_relaxed);
 }
 
-// ---- words
-// ---------------------------------------------------------------------------------------------------------------
+// ---- words -----------------------------------------------------------------------------------------------
 
 // "all_sum #12 on rank 3 of 8 (sim)".
 std::string GroupBackend::place(std::string_view verb, std::uint64_t number) const {
@@ -108,8 +107,7 @@ Shape GroupBackend::shape_for(std::string_view verb, const std::function<Shape(S
   return shape;
 }
 
-// ---- collectives
-// ---------------------------------------------------------------------------------------------------------
+// ---- collectives -----------------------------------------------------------------------------------------
 
 void GroupBackend::run(const Collective& call, std::optional<Duration> timeout, std::string_view name) {
   const Verb verb = verb_of(call);
@@ -191,8 +189,7 @@ std::vector<std::size_t> GroupBackend::exchange_counts(std::span<const std::size
   return {in.begin(), in.end()};
 }
 
-// ---- messages
-// ------------------------------------------------------------------------------------------------------------
+// ---- messages --------------------------------------------------------------------------------------------
 
 template <class Work>
 void GroupBackend::guarded(std::string_view verb, base::Deadline& deadline, Work work) {
@@ -249,8 +246,7 @@ std::optional<MessageInfo> GroupBackend::try_probe(int from, int tag) {
   return info;
 }
 
-// ---- groups
-// --------------------------------------------------------------------------------------------------------------
+// ---- groups ----------------------------------------------------------------------------------------------
 
 struct GroupBackend::Membership {
   std::int64_t color;   // negative: none

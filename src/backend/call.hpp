@@ -48,6 +48,9 @@ Shape reduce_scatter_v_shape(std::span<const std::int64_t> in, std::span<const s
                              Seat seat);
 Shape all_to_all_shape(std::span<const std::int64_t> in, Seat seat);
 
+/// The sum of one count per rank; `verb` stands in errors.
+std::size_t counted_rows(std::string_view verb, std::span<const std::size_t> counts, Seat seat);
+
 /// Elements in a row: the product of all extents but the first.
 std::size_t row_elements(std::span<const std::int64_t> shape);
 

@@ -7,6 +7,7 @@
 
 #include "base/check.hpp"
 #include "base/pause.hpp"
+#include "transport/words.hpp"
 
 namespace rondo::transport {
 
@@ -37,7 +38,8 @@ CollectiveLane::CollectiveLane(Progress& progress, Transport& transport, bool ch
 void CollectiveLane::say_goodbye() {
   std::lock_guard lock(progress_.mutex());
   for (int rank = 0; rank < transport_.size(); ++rank) {
-    if (rank == transport_.rank()) continue;  // who has left may still be waiting for its last frames to leave
+    if (rank == transport_.rank())
+      continue;  // who has left may still be waiting for its last frames to leave
     Header header;
     header.kind = FrameKind::goodbye;
     header.sequence = peer(rank).sequence++;
@@ -269,10 +271,8 @@ void CollectiveChannel::wait_for(Condition& condition, int awaited) {
 
 void CollectiveChannel::time_out(int awaited) {
   const std::string who = missing();
-  throw base::Problem(
-      ErrorKind::timed_out, awaited,
-      fmt::format("timed out after {} (limit {}) waiting for rank {}{}", milliseconds(deadline_.elapsed()),
-                  milliseconds(deadline_.limit()), awaited, who));
+  throw base::Problem(ErrorKind::timed_out, awaited,
+                      timed_out(deadline_, fmt::format("rank {}{}", awaited, who)));
 }
 
 std::string CollectiveChannel::missing() {
@@ -364,26 +364,6 @@ void CollectiveChannel::agree() {
   }
   for (auto& each : in) wait(each);
   for (auto& each : out) wait(each);
-}
-
-base::Problem problem_of(const Transport& transport) {
-  const Failure cause = *transport.failure();
-  return base::Problem(cause.kind, cause.rank, cause.text);
-}
-
-std::string list_ranks(std::span<const int> ranks) {
-  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
-  for (std::size_t i = 0; i < ranks.size(); ++i) {
-    if (i > 0) text += i + 1 == ranks.size() ? " and " : ", ";
-    text += std::to_string(ranks[i]);
-  }
-  return text;
-}
-
-std::string milliseconds(base::Duration duration) {
-  const double value = std::chrono::duration<double, std::milli>(duration).count();
-  return value == static_cast<double>(static_cast<long long>(value)) ? fmt::format("{:.0f} ms", value)
-                                                                     : fmt::format("{:.1f} ms", value);
 }
 
 }  // namespace rondo::transport

@@ -100,12 +100,4 @@ class CollectiveChannel final : public Channel {
   Arena* arena_;
 };
 
-/// The cause that ended a group, as a Problem.
-base::Problem problem_of(const Transport& transport);
-
-/// "rank 2", "ranks 2, 3 and 5".
-std::string list_ranks(std::span<const int> ranks);
-/// "12.5 ms".
-std::string milliseconds(base::Duration duration);
-
 }  // namespace rondo::transport
