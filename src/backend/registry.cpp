@@ -159,6 +159,7 @@ std::vector<std::shared_ptr<GroupBackend>> sim_group(int size, const Config& con
   options.arena_bytes = config.arena_bytes;
   auto world = std::make_shared<transport::sim::World>(base::real_scheduler(), options);
   std::vector<std::shared_ptr<GroupBackend>> groups;
+  groups.reserve(static_cast<std::size_t>(size));
   for (int rank = 0; rank < size; ++rank) groups.push_back(join_world(world, rank, config));
   return groups;
 }

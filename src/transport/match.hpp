@@ -126,9 +126,11 @@ class Match final : public Receiver {
     std::size_t owed = 0;         // matched here and not credited yet
     std::size_t stored = 0;       // arrived eagerly and not matched
     bool departed = false;
-    std::vector<Sending*> offers;        // sent and not answered, or accepted and moving
-    std::set<std::uint64_t> withdrawn;   // sent, withdrawn, and not answered
-    std::set<std::uint64_t> abandoned;   // accepted here for a receive that is gone
+    std::vector<Sending*> offers;       // sent and not answered, or accepted and moving
+    std::set<std::uint64_t> withdrawn;  // sent, withdrawn, and not answered
+    std::set<std::uint64_t> abandoned;  // accepted here for a receive that is gone
+    std::uint64_t eager_sent = 0;       // messages, and how many of them came back refused
+    std::uint64_t eager_refused = 0;
     std::deque<base::Problem> refusals;  // of messages whose send has returned
     Receiving* landing = nullptr;        // where the frame under way goes: one of these three
     Stored* storing = nullptr;

@@ -201,6 +201,10 @@ void Match::arrived_refusal(int rank, std::uint64_t id) {
   Peer& from = peer(rank);
   const std::string words(reinterpret_cast<const char*>(from.words.data()), from.words.size());
   if (id == 0) {
+    if (++from.eager_refused > from.eager_sent) {
+      protocol(rank, "more refusals than messages");
+      return;
+    }
     from.refusals.emplace_back(ErrorKind::mismatch, rank, words);
     return;
   }

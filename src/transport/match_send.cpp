@@ -21,7 +21,8 @@ void Match::start(Sending& sending, int to, const Envelope& envelope, std::span<
   if (progress_.scheduler().simulated()) progress_.scheduler().yield();
   std::lock_guard lock(progress_.mutex());
   Peer& each = peer(to);
-  if (each.outstanding > 0) transport_.poll(to, Lane::message);  // a refusal may be waiting, or credit
+  // A refusal may be waiting, or credit; what else moves may be what another thread waits for.
+  if (each.outstanding > 0 && transport_.poll(to, Lane::message)) progress_.ring();
   if (transport_.failed()) throw problem_of(transport_);
   throw_refusal(to);
   if (each.departed)
@@ -36,6 +37,7 @@ void Match::start(Sending& sending, int to, const Envelope& envelope, std::span<
     sending.id_ = 0;
     sending.state_ = Sending::State::eager;
     each.outstanding += charge;
+    ++each.eager_sent;
     post_payload(sending, FrameKind::eager);
     return;
   }
