@@ -24,10 +24,10 @@ struct MessageInfo {
 };
 
 // In every call: n is the group's size, "rows" are slices along axis 0, counts of v forms are rows per rank
-// and equal on all ranks. `in` may be the same memory as `out` (or, where noted, this rank's part of it), and
-// must not overlap it in any other way.
+// and equal on all ranks. `in` and `out` must not overlap, but where noted: they may be the same memory, or
+// the one may be this rank's part of the other.
 
-struct AllReduce {  // out: shape of in
+struct AllReduce {  // out: as many elements as in; may be the same memory
   ConstView in;
   View out;
   ReduceOp op;
@@ -56,13 +56,13 @@ struct Broadcast {  // the root's elements replace everybody's
   View data;
   int root;
 };
-struct Reduce {  // out is written on the root only
+struct Reduce {  // out is written on the root only; may be the same memory as in
   ConstView in;
   View out;
   ReduceOp op;
   int root;
 };
-struct Gather {  // out: n x in, on the root only
+struct Gather {  // out: n x in, on the root only; in may be this rank's part of out
   ConstView in;
   View out;
   int root;
@@ -73,7 +73,7 @@ struct GatherV {
   std::span<const std::size_t> counts;
   int root;
 };
-struct Scatter {  // in: n x out, on the root only
+struct Scatter {  // in: n x out, on the root only; out may be this rank's part of in
   ConstView in;
   View out;
   int root;

@@ -59,6 +59,7 @@ void CollectiveLane::begin(const Stamp& stamp, std::size_t unit_bytes, std::stri
 }
 
 void CollectiveLane::end() noexcept {
+  previous_ = current_;
   current_.reset();
   problem_.reset();
 }
@@ -77,10 +78,12 @@ void CollectiveLane::check(int rank, const Stamp& theirs) {
   if (theirs.number == current_->number) {
     if (theirs != *current_) found(ErrorKind::mismatch, rank, "mismatch: " + both(rank, theirs));
   } else if (theirs.number < current_->number) {
+    const bool known = previous_ && previous_->number == theirs.number;
     found(ErrorKind::mismatch, rank,
-          fmt::format("mismatch: rank {} sent rank {} a part of {} that it did not expect: they disagreed "
-                      "about that call",
-                      rank, transport_.rank(), to_string(theirs)));
+          fmt::format(
+              "mismatch: rank {} sent rank {} a part of {} that it did not expect{}", rank, transport_.rank(),
+              to_string(theirs),
+              known ? fmt::format(": rank {} called {}", transport_.rank(), to_string(*previous_)) : ""));
   } else if (peer(rank).first != nullptr) {
     found(ErrorKind::mismatch, rank,
           "mismatch: rank " + std::to_string(rank) + " is ahead: " + both(rank, theirs));

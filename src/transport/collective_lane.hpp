@@ -53,6 +53,7 @@ class CollectiveLane final : public Receiver {
   const bool check_payload_;
   std::vector<Peer> peers_;
   std::optional<Stamp> current_;          // of the call in progress
+  std::optional<Stamp> previous_;         // of the call before it
   std::optional<base::Problem> problem_;  // what arriving frames showed; the call throws it
   std::size_t unit_bytes_ = 1;            // sizes that differ are told in these
   std::string_view unit_ = "bytes";
