@@ -60,6 +60,8 @@ void CollectiveLane::begin(const Stamp& stamp, std::size_t unit_bytes, std::stri
 
 void CollectiveLane::end() noexcept {
   previous_ = current_;
+  sends_.clear();
+  expects_.clear();
   current_.reset();
   problem_.reset();
 }
@@ -90,6 +92,22 @@ void CollectiveLane::check(int rank, const Stamp& theirs) {
   }
 }
 
+std::string CollectiveLane::sizes_differ(int from, int to, std::uint64_t sent, std::uint64_t expected) const {
+  const bool whole = sent % unit_bytes_ == 0 && expected % unit_bytes_ == 0;
+  const std::size_t unit = whole ? unit_bytes_ : 1;
+  return fmt::format("mismatch in {}: rank {} sends {} {} to rank {}, which expects {}", to_string(*current_),
+                     from, sent / unit, whole ? unit_ : "bytes", to, expected / unit);
+}
+
+// In an uneven exchange the peer also tells what it expects from here.
+void CollectiveLane::check_exchange(int rank, const Header& header) {
+  if (sends_.empty() || header.number != current_->number || header.dims.size != 1) return;
+  const std::size_t sent = sends_[static_cast<std::size_t>(rank)];
+  const auto expected = static_cast<std::uint64_t>(header.dims.value[0]);
+  if (sent != expected)
+    found(ErrorKind::mismatch, rank, sizes_differ(transport_.rank(), rank, sent, expected));
+}
+
 Landing CollectiveLane::arriving(int rank, const Header& header) {
   Peer& from = peer(rank);
   from.seen = std::max(from.seen, header.number + 1);
@@ -104,18 +122,14 @@ Landing CollectiveLane::arriving(int rank, const Header& header) {
   from.held = stamp_of(header);
   if (!current_ || problem_) return {Landing::Verdict::later, {}};
   check(rank, *from.held);
+  check_exchange(rank, header);
   if (problem_ || header.number != current_->number || from.first == nullptr) {
     return {Landing::Verdict::later, {}};
   }
   Pending& pending = *from.first;
   const auto expected = pending.in_.size();
   if (header.part != pending.part_ || header.bytes != expected) {
-    const bool whole = header.bytes % unit_bytes_ == 0 && expected % unit_bytes_ == 0;
-    const std::size_t unit = whole ? unit_bytes_ : 1;
-    found(
-        ErrorKind::mismatch, rank,
-        fmt::format("mismatch in {}: rank {} sends {} {} to rank {}, which expects {}", to_string(*current_),
-                    rank, header.bytes / unit, whole ? unit_ : "bytes", transport_.rank(), expected / unit));
+    found(ErrorKind::mismatch, rank, sizes_differ(rank, transport_.rank(), header.bytes, expected));
     return {Landing::Verdict::later, {}};
   }
   pending.landing_ = true;
@@ -197,6 +211,10 @@ void CollectiveChannel::send(Pending& pending, int to, std::span<const std::byte
   CollectiveLane::Peer& peer = lane_.peer(to);
   header.sequence = peer.sequence++;
   header.part = peer.parts_out++;
+  if (!lane_.expects_.empty()) {
+    header.dims.size = 1;
+    header.dims.value[0] = static_cast<std::int64_t>(lane_.expects_[static_cast<std::size_t>(to)]);
+  }
   pending.out_.peer = to;
   pending.out_.lane = Lane::collective;
   pending.out_.head_bytes = encode(header, pending.out_.head);
@@ -355,6 +373,12 @@ void CollectiveChannel::await_all() {
   for (int other = 0; other < size(); ++other) {
     if (other != rank()) await(other);
   }
+}
+
+void CollectiveChannel::exchange(std::span<const std::size_t> sends, std::span<const std::size_t> expects) {
+  std::lock_guard lock(lane_.progress_.mutex());
+  lane_.sends_.assign(sends.begin(), sends.end());
+  lane_.expects_.assign(expects.begin(), expects.end());
 }
 
 void CollectiveChannel::agree() {

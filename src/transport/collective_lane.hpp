@@ -44,6 +44,8 @@ class CollectiveLane final : public Receiver {
   void end() noexcept;
   void check(int rank, const Stamp& theirs);
   void announce();
+  void check_exchange(int rank, const Header& header);
+  std::string sizes_differ(int from, int to, std::uint64_t sent, std::uint64_t expected) const;
   void found(ErrorKind kind, int rank, const std::string& text);
   std::string both(int rank, const Stamp& theirs) const;
   Header header_of_call() const;
@@ -55,7 +57,9 @@ class CollectiveLane final : public Receiver {
   std::optional<Stamp> current_;          // of the call in progress
   std::optional<Stamp> previous_;         // of the call before it
   std::optional<base::Problem> problem_;  // what arriving frames showed; the call throws it
-  std::size_t unit_bytes_ = 1;            // sizes that differ are told in these
+  std::vector<std::size_t> sends_;        // of an uneven exchange: bytes to and from every rank
+  std::vector<std::size_t> expects_;
+  std::size_t unit_bytes_ = 1;  // sizes that differ are told in these
   std::string_view unit_ = "bytes";
   bool announced_ = false;
   std::uint64_t step_ = 0;  // of the arena
@@ -81,6 +85,11 @@ class CollectiveChannel final : public Channel {
   void arrive() override;
   void await_all() override;
   void await(int rank) override;
+
+  /// For a call in which ranks alone know what they exchange, one frame each way: bytes to and from every
+  /// rank. Every frame then also tells what its sender expects from its receiver, so that both sides of a
+  /// disagreement find it.
+  void exchange(std::span<const std::size_t> sends, std::span<const std::size_t> expects);
 
   /// Compares this call with every rank's before data moves: a frame without payload to and from each
   /// (RONDO_CHECK=agreement).

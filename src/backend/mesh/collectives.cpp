@@ -184,7 +184,10 @@ class Runner {
   }
   void operator()(const AllToAllV& c) {
     const std::size_t row = row_elements(c.in.shape()) * size_of(c.in.dtype());
-    all_to_all(c.in, c.out, scaled(c.send_counts, row), scaled(c.recv_counts, row));
+    const auto sends = scaled(c.send_counts, row);
+    const auto expects = scaled(c.recv_counts, row);
+    channel_.exchange(sends, expects);
+    all_to_all(c.in, c.out, sends, expects);
   }
 
   void operator()(const Barrier&) {
