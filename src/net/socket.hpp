@@ -1,0 +1,60 @@
+#pragma once
+/// Stream sockets: never a SIGPIPE, always close-on-exec, always non-blocking, TCP_NODELAY set.
+/// Problems are `unavailable` (set-up) and name address, interface where known, and errno's words.
+
+#include <span>
+
+#include "base/deadline.hpp"
+#include "base/fd.hpp"
+#include "net/address.hpp"
+#include "net/stream.hpp"
+
+namespace rondo::net {
+
+/// Listens on exactly this address; port 0 takes a free one. bound() tells which.
+class Listener {
+ public:
+  explicit Listener(const Address& address, int backlog = 128);
+  /// Takes over a descriptor that listens already (inherited).
+  explicit Listener(base::Fd listening);
+
+  Address bound() const;
+  int fd() const noexcept { return fd_.get(); }
+  /// The next connection, or none when nobody waits. Peers that gave up meanwhile are skipped.
+  base::Fd accept(Address* from = nullptr);
+
+ private:
+  base::Fd fd_;
+};
+
+/// Connects within the limit, trying again while the other side is not listening yet (refused, unreachable).
+base::Fd connect(const Address& to, base::Deadline& deadline);
+/// Starts one attempt without waiting; finish with connected(). For event loops.
+base::Fd begin_connect(const Address& to);
+/// 0 when the attempt has succeeded, EINPROGRESS while it is under way, otherwise errno.
+int connect_result(int fd);
+Address local_address(int fd);
+Address peer_address(int fd);
+
+enum class Ready : std::uint8_t { read, write };
+/// Waits until the descriptor is ready or the limit runs out (false). The one place where sockets block.
+bool wait_ready(int fd, Ready what, base::Deadline& deadline);
+
+/// A connected socket as a stream.
+class SocketStream final : public Stream {
+ public:
+  explicit SocketStream(base::Fd fd) noexcept : fd_(std::move(fd)) {}
+  int fd() const noexcept { return fd_.get(); }
+  Moved read(std::span<std::byte> memory) override;
+  Moved writev(std::span<const std::byte> first, std::span<const std::byte> second) override;
+  void shutdown() noexcept override;
+
+ private:
+  base::Fd fd_;
+};
+
+/// All of it, within the limit. Throw Problem(timed_out) and Problem(disconnected).
+void read_all(int fd, std::span<std::byte> memory, base::Deadline& deadline);
+void write_all(int fd, std::span<const std::byte> bytes, base::Deadline& deadline);
+
+}  // namespace rondo::net
