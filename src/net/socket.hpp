@@ -1,8 +1,12 @@
 #pragma once
 /// Stream sockets: never a SIGPIPE, always close-on-exec, always non-blocking, TCP_NODELAY set.
-/// Problems are `unavailable` (set-up) and name address, interface where known, and errno's words.
+/// Problems are `unavailable` (set-up) and name address, interface where known, and errno's words; when
+/// descriptors have run out, the limit too.
 
+#include <cstddef>
+#include <cstdint>
 #include <span>
+#include <utility>
 
 #include "base/deadline.hpp"
 #include "base/fd.hpp"
@@ -11,7 +15,7 @@
 
 namespace rondo::net {
 
-/// Listens on exactly this address; port 0 takes a free one. bound() tells which.
+/// Listens on exactly this address, IPv6 without IPv4; port 0 takes a free one. bound() tells which.
 class Listener {
  public:
   explicit Listener(const Address& address, int backlog = 128);
@@ -28,16 +32,21 @@ class Listener {
 };
 
 /// Connects within the limit, trying again while the other side is not listening yet (refused, unreachable).
+/// When the limit runs out: Problem(unavailable) with the last attempt's words.
 base::Fd connect(const Address& to, base::Deadline& deadline);
-/// Starts one attempt without waiting; finish with connected(). For event loops.
+/// Starts one attempt without waiting; finish with connect_result(). For event loops. Throws when the attempt
+/// fails at once.
 base::Fd begin_connect(const Address& to);
-/// 0 when the attempt has succeeded, EINPROGRESS while it is under way, otherwise errno.
+/// 0 when the attempt has succeeded, EINPROGRESS while it is under way, otherwise errno (once: the system
+/// forgets it then). A port that met itself, as happens when nobody listens on a free port of this machine,
+/// counts as ECONNREFUSED.
 int connect_result(int fd);
 Address local_address(int fd);
 Address peer_address(int fd);
 
 enum class Ready : std::uint8_t { read, write };
-/// Waits until the descriptor is ready or the limit runs out (false). The one place where sockets block.
+/// Waits until the descriptor is ready or the limit runs out (false). Ready too when an attempt to read or
+/// write would tell of an error or the end. The one place where sockets block.
 bool wait_ready(int fd, Ready what, base::Deadline& deadline);
 
 /// A connected socket as a stream.
@@ -47,13 +56,17 @@ class SocketStream final : public Stream {
   int fd() const noexcept { return fd_.get(); }
   Moved read(std::span<std::byte> memory) override;
   Moved writev(std::span<const std::byte> first, std::span<const std::byte> second) override;
+  /// What the other end sends after this may cost what is still on the way to it, as TCP has it: where both
+  /// may be sending, use end_writes() and read until closed.
   void shutdown() noexcept override;
+  /// Closes this direction only: the other end reads what was written, then `closed`; reads go on here.
+  void end_writes() noexcept;
 
  private:
   base::Fd fd_;
 };
 
-/// All of it, within the limit. Throw Problem(timed_out) and Problem(disconnected).
+/// All of it, within the limit. Throw Problem(timed_out) and Problem(disconnected), which name the other end.
 void read_all(int fd, std::span<std::byte> memory, base::Deadline& deadline);
 void write_all(int fd, std::span<const std::byte> bytes, base::Deadline& deadline);
 
