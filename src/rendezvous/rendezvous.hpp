@@ -15,8 +15,9 @@ using Blob = std::string;  ///< bytes
 class Rendezvous {
  public:
   virtual ~Rendezvous() = default;
-  /// Everybody brings a blob and gets all of them, by rank. May be called again; all ranks call equally often. Throws Problem
-  /// (timed_out): "2 of 3 joined, missing rank 2"; Problem(unavailable) when refused, with the other side's words.
+  /// Everybody brings a blob and gets all of them, by rank. May be called again; all ranks call equally
+  /// often. Throws Problem (timed_out): "2 of 3 joined, missing rank 2"; Problem(unavailable) when refused,
+  /// with the other side's words.
   virtual std::vector<Blob> exchange(const Blob& mine, base::Deadline& deadline) = 0;
 };
 

@@ -14,7 +14,7 @@ ROOMS = {
     "base": [],
     "tensor": ["base"],
     "net": ["base"],
-    "rendezvous": ["base", "net"],
+    "rendezvous": ["base", "net", "control/handshake.hpp", "control/hall.hpp", "control/secret.hpp"],
     "control": ["base", "net", "rendezvous"],
     "transport": ["base", "net", "rendezvous", "control"],
     "collective": ["base", "tensor/reduce.hpp", "transport/transport.hpp", "transport/channel.hpp",
@@ -43,6 +43,7 @@ FACE = {
 LIBRARIES = {
     "hwy/": {"tensor"},
     "xxhash.h": {"transport"},
+    "openssl/": {"control"},
     "fmt/": set(ROOMS) - {"include"},
 }
 
