@@ -86,6 +86,7 @@ void check_v6(Text whole, Text text) {
 /// True when a name ends like a number: "10.1", "127.0.0.256", "0x7f000001". Resolvers take such forms in
 /// ways that nobody expects.
 bool looks_numeric(Text host) {
+  if (host.back() == '.') host.remove_suffix(1);  // the end of a full name
   const Text last = host.substr(host.rfind('.') + 1);
   if (last.size() > 1 && last[0] == '0' && (last[1] == 'x' || last[1] == 'X')) return true;
   return !last.empty() && std::all_of(last.begin(), last.end(), is_digit);

@@ -145,9 +145,10 @@ class Progress {
         return;
       case Moved::State::blocked:
         if (wait_ready(fd_, what, deadline_)) return;
-        throw Problem(ErrorKind::timed_out, -1,
-                      fmt::format("{} {} of {} bytes within {}", to_string(peer_),
-                                  what == Ready::read ? "sent" : "took", of(), seconds(deadline_.limit())));
+        throw Problem(
+            ErrorKind::timed_out, -1,
+            fmt::format("{} {} {} of {} bytes within {}", to_string(peer_),
+                        what == Ready::read ? "sent" : "took", done_, total_, seconds(deadline_.limit())));
       case Moved::State::closed:
         throw Problem(
             ErrorKind::disconnected, -1,
@@ -156,8 +157,6 @@ class Progress {
   }
 
  private:
-  std::string of() const { return fmt::format("{}", done_); }
-
   int fd_;
   Address peer_;
   std::size_t total_;
@@ -177,11 +176,14 @@ Listener::Listener(const Address& address, int backlog) {
     const int only = 1;  // without this it would listen on IPv4 addresses too
     if (setsockopt(fd_.get(), IPPROTO_IPV6, IPV6_V6ONLY, &only, sizeof only) != 0) fail(errno);
   }
-  // A port that was asked for may still have connections of an earlier job dying on it. A free port must not
-  // be one that somebody else is about to listen on.
-  if (address.port() != 0) set(fd_.get(), SOL_SOCKET, SO_REUSEADDR, 1);
+  // With this a later job gets the port although connections of an earlier one are still dying on it; both
+  // jobs must have asked. A free port is asked for without, so that it is not one that somebody is about to
+  // listen on.
+  const auto allow_reuse = [&] { set(fd_.get(), SOL_SOCKET, SO_REUSEADDR, 1); };
+  if (address.port() != 0) allow_reuse();
   if (::bind(fd_.get(), address.get(), address.length()) != 0) fail(errno);
   if (::listen(fd_.get(), backlog) != 0) fail(errno);
+  if (address.port() == 0) allow_reuse();
 }
 
 Listener::Listener(Fd listening) : fd_(std::move(listening)) {
