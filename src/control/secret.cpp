@@ -27,10 +27,11 @@ Nonce random_nonce() {
 }
 
 Proof prove(std::string_view secret, std::initializer_list<std::span<const std::byte>> parts) {
-  std::size_t total = 0;
+  std::size_t total = sizeof(std::uint64_t);
   for (const auto part : parts) total += sizeof(std::uint64_t) + part.size();
   std::vector<std::byte> text(total);
   base::Writer writer(text);
+  writer.put(std::uint64_t{secret.size()});  // HMAC takes a key and the same with zeros after it for one
   for (const auto part : parts) {
     writer.put(std::uint64_t{part.size()});
     writer.put(part);

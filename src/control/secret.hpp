@@ -17,8 +17,8 @@ using Proof = std::array<std::byte, 32>;
 /// 16 random bytes from the system. Throws Problem(unavailable).
 Nonce random_nonce();
 
-/// HMAC-SHA256 (RFC 2104) over the parts, the length of each before it. An empty secret is a key like any
-/// other: whoever has none gets the same result.
+/// HMAC-SHA256 (RFC 2104) over the secret's length and the parts, the length of each before it. An empty
+/// secret is a key like any other: whoever has none gets the same result.
 Proof prove(std::string_view secret, std::initializer_list<std::span<const std::byte>> parts);
 
 /// Compares in a time that does not depend on where they differ.

@@ -6,7 +6,7 @@
 
 namespace rondo::rendezvous {
 
-void StarLink::write() {
+void StarLink::flush() {
   while (!out_.empty()) {
     const std::string& frame = *out_.front();
     const net::Moved moved = stream_.writev(std::as_bytes(std::span(frame)).subspan(written_), {});
@@ -29,7 +29,7 @@ void StarLink::give_up_output() noexcept {
 
 void StarLink::turn() {
   if (closed_) return;
-  write();
+  flush();
   // Bounded, so that nobody who sends and sends keeps the others waiting.
   constexpr int most_pieces = 64;
   std::array<std::byte, 16384> piece;

@@ -35,12 +35,13 @@ class StarLink {
     return {fd(), static_cast<short>(has_output() ? POLLIN | POLLOUT : POLLIN), 0};
   }
 
-  /// Moves what can be moved. Throws Problem(disconnected) when the other side sends no frames.
+  /// Sends what can be sent; reads nothing.
+  void flush();
+  /// Moves what can be moved, both ways. Throws Problem(disconnected) when the other side sends no frames.
   void turn();
   std::optional<StarFrame> next() { return reader_.next(); }
 
  private:
-  void write();
   void give_up_output() noexcept;
 
   net::SocketStream stream_;

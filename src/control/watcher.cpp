@@ -1,0 +1,248 @@
+#include "control/watcher.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/codec.hpp"
+#include "base/problem.hpp"
+
+namespace rondo::control {
+
+namespace {
+
+// A frame on a control connection: kind (1), length of the body (2), body.
+enum class Word : std::uint8_t { ended = 1, leaving = 2 };
+constexpr std::size_t head_bytes = 3;
+constexpr std::size_t ended_bytes = 8 + 1 + 4;  // group, kind, rank; then the text
+constexpr std::size_t most_text = 2048;
+constexpr std::size_t most_body = ended_bytes + most_text;
+constexpr std::size_t most_early = 1024;
+
+std::vector<std::byte> frame_of(Word word, std::size_t body_bytes,
+                                const std::function<void(base::Writer&)>& body) {
+  std::vector<std::byte> frame(head_bytes + body_bytes);
+  base::Writer writer(frame);
+  writer.put(static_cast<std::uint8_t>(word));
+  writer.put(static_cast<std::uint16_t>(body_bytes));
+  if (body) body(writer);
+  return frame;
+}
+
+}  // namespace
+
+struct Watcher::Peer {
+  Peer(int its_rank, net::SocketStream its_stream) : rank(its_rank), stream(std::move(its_stream)) {}
+
+  int rank;
+  net::SocketStream stream;
+  std::vector<std::byte> in;
+  std::vector<std::byte> out;
+  bool leaving = false;  // it has said so: its end is no loss
+  bool over = false;
+};
+
+Watcher::Watcher(const Identity& identity, net::Listener listener, HandshakeHall::Report report)
+    : identity_(identity),
+      listener_(std::move(listener)),
+      hall_(identity, base::real_scheduler(),
+            [this](const Hello& guest) -> Refusal {
+              if (guest.purpose != Purpose::rendezvous && guest.to == identity_.rank) return {};
+              return {Why::unexpected, fmt::format("{} waits for no {} connection to {}", name_of(identity_.rank),
+                                                   to_string(guest.purpose), name_of(guest.to))};
+            },
+            std::move(report)),
+      wake_(base::real_scheduler()),
+      arrived_(base::real_scheduler()) {
+  thread_ = base::real_scheduler().spawn([this] { run(); });
+}
+
+Watcher::~Watcher() {
+  {
+    std::lock_guard lock(mutex_);
+    for (auto& [rank, peer] : peers_) send(*peer, frame_of(Word::leaving, 0, {}));
+  }
+  over_.store(true, std::memory_order_release);
+  wake_.ring();
+  thread_.join();
+}
+
+net::SocketStream Watcher::await(Purpose purpose, std::uint64_t group, int rank, base::Deadline& deadline) {
+  for (;;) {
+    const std::uint32_t ticket = arrived_.ticket();
+    {
+      std::lock_guard lock(mutex_);
+      const auto at = waiting_.find({purpose, group, rank});
+      if (at != waiting_.end()) {
+        net::SocketStream found = std::move(at->second);
+        waiting_.erase(at);
+        return found;
+      }
+    }
+    if (!arrived_.wait(ticket, deadline.end()) && deadline.expired()) {
+      throw base::Problem(ErrorKind::timed_out, rank,
+                          fmt::format("rank {} did not connect ({})", rank, to_string(purpose)));
+    }
+  }
+}
+
+void Watcher::watch(int rank, net::SocketStream connection) {
+  std::lock_guard lock(mutex_);
+  peers_[rank] = std::make_unique<Peer>(rank, std::move(connection));
+  wake_.ring();
+}
+
+void Watcher::enroll(std::uint64_t group, Watched& watched) {
+  std::lock_guard lock(mutex_);
+  groups_[group] = &watched;
+  if (const auto at = early_.find(group); at != early_.end()) {
+    watched.ended(at->second);
+    early_.erase(at);
+  }
+  for (auto& [rank, peer] : peers_) {
+    if (peer->over && !peer->leaving) watched.lost(rank, fmt::format("the process of rank {} is gone", rank));
+  }
+}
+
+void Watcher::withdraw(std::uint64_t group) {
+  std::lock_guard lock(mutex_);
+  groups_.erase(group);
+}
+
+void Watcher::announce(std::uint64_t group, std::span<const int> ranks, const Failure& cause) {
+  const std::string_view text = std::string_view(cause.text).substr(0, most_text);
+  const auto frame = frame_of(Word::ended, ended_bytes + text.size(), [&](base::Writer& writer) {
+    writer.put(group);
+    writer.put(static_cast<std::uint8_t>(cause.kind));
+    writer.put(static_cast<std::int32_t>(cause.rank));
+    writer.put(std::as_bytes(std::span(text.data(), text.size())));
+  });
+  std::lock_guard lock(mutex_);
+  for (const int rank : ranks) {
+    const auto at = peers_.find(rank);
+    if (at != peers_.end() && !at->second->over) send(*at->second, frame);
+  }
+}
+
+void Watcher::send(Peer& peer, std::span<const std::byte> frame) {
+  peer.out.insert(peer.out.end(), frame.begin(), frame.end());
+  flush(peer);
+  if (!peer.out.empty()) wake_.ring();  // the thread waits until it can go on
+}
+
+void Watcher::flush(Peer& peer) {
+  while (!peer.out.empty() && !peer.over) {
+    const net::Moved moved = peer.stream.writev(peer.out, {});
+    if (moved.state == net::Moved::State::blocked) return;
+    if (moved.state == net::Moved::State::closed) {
+      peer.out.clear();  // its end is heard by reading
+      return;
+    }
+    peer.out.erase(peer.out.begin(), peer.out.begin() + static_cast<std::ptrdiff_t>(moved.bytes));
+  }
+}
+
+void Watcher::run() {
+  while (!over_.load(std::memory_order_acquire)) {
+    const std::uint32_t ticket = wake_.ticket();
+    std::vector<pollfd> polled{{listener_.fd(), POLLIN, 0}};
+    hall_.append_to(polled);
+    {
+      std::lock_guard lock(mutex_);
+      for (const auto& [rank, peer] : peers_) {
+        if (peer->over) continue;
+        const short events = peer->out.empty() ? POLLIN : POLLIN | POLLOUT;
+        polled.push_back({peer->stream.fd(), events, 0});
+      }
+    }
+    if (over_.load(std::memory_order_acquire)) return;
+    wake_.wait(ticket, hall_.next_limit(), polled);
+    try {
+      hall_.accept_from(listener_);
+    } catch (const base::Problem&) {
+      // Out of descriptors: the connection goes on waiting. A pause, so that this thread does not spin on it.
+      base::real_scheduler().sleep_until(base::real_scheduler().now() + std::chrono::milliseconds(50));
+    }
+    hall_.turn();
+    hall_.take_refused();
+    std::lock_guard lock(mutex_);
+    for (auto& guest : hall_.take_guests()) {
+      waiting_.insert_or_assign(Key{guest.hello.purpose, guest.hello.group, guest.hello.rank},
+                                std::move(guest.stream));
+      arrived_.ring();
+    }
+    for (auto& [rank, peer] : peers_) {
+      flush(*peer);
+      hear(*peer);
+    }
+  }
+}
+
+void Watcher::hear(Peer& peer) {
+  std::array<std::byte, 4096> chunk;
+  while (!peer.over) {
+    const net::Moved moved = peer.stream.read(chunk);
+    if (moved.state == net::Moved::State::blocked) return;
+    if (moved.state == net::Moved::State::closed) {
+      gone(peer);
+      return;
+    }
+    peer.in.insert(peer.in.end(), chunk.begin(), chunk.begin() + static_cast<std::ptrdiff_t>(moved.bytes));
+    for (;;) {
+      if (peer.in.size() < head_bytes) break;
+      base::Reader head(std::span<const std::byte>(peer.in).subspan(1, 2));
+      const std::size_t length = head.get<std::uint16_t>();
+      if (length > most_body) {
+        gone(peer);
+        return;
+      }
+      if (peer.in.size() < head_bytes + length) break;
+      try {
+        obey(peer, std::span<const std::byte>(peer.in).first(head_bytes + length));
+      } catch (const base::Problem&) {
+        gone(peer);  // it does not speak the protocol
+        return;
+      }
+      peer.in.erase(peer.in.begin(), peer.in.begin() + static_cast<std::ptrdiff_t>(head_bytes + length));
+    }
+  }
+}
+
+void Watcher::obey(Peer& peer, std::span<const std::byte> frame) {
+  base::Reader reader(frame);
+  const auto word = static_cast<Word>(reader.get<std::uint8_t>());
+  reader.get<std::uint16_t>();
+  if (word == Word::leaving) {
+    peer.leaving = true;
+    return;
+  }
+  if (word != Word::ended) throw base::Problem(ErrorKind::disconnected, peer.rank, "an unknown control frame");
+  const auto group = reader.get<std::uint64_t>();
+  const auto kind = reader.get<std::uint8_t>();
+  if (kind > static_cast<std::uint8_t>(ErrorKind::aborted)) {
+    throw base::Problem(ErrorKind::disconnected, peer.rank, "an unknown kind of failure");
+  }
+  Failure cause;
+  cause.kind = static_cast<ErrorKind>(kind);
+  cause.rank = reader.get<std::int32_t>();
+  const auto text = frame.subspan(head_bytes + ended_bytes);
+  cause.text.assign(reinterpret_cast<const char*>(text.data()), text.size());
+  if (const auto at = groups_.find(group); at != groups_.end()) {
+    at->second->ended(cause);
+  } else if (early_.size() < most_early) {
+    early_.emplace(group, cause);  // a group that is being made here
+  }
+}
+
+void Watcher::gone(Peer& peer) {
+  peer.over = true;
+  peer.stream.shutdown();
+  if (peer.leaving) return;
+  for (auto& [id, watched] : groups_) {
+    watched->lost(peer.rank, fmt::format("the process of rank {} is gone", peer.rank));
+  }
+}
+
+}  // namespace rondo::control

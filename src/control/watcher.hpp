@@ -1,0 +1,77 @@
+#pragma once
+/// One thread per process that sees failure and lets others in: it sleeps in poll() on a control connection per peer process and on the
+/// listener. It never touches payload.
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <thread>
+#include <tuple>
+#include <vector>
+
+#include "base/deadline.hpp"
+#include "base/scheduler.hpp"
+#include "control/hall.hpp"
+#include "net/socket.hpp"
+#include "rondo/error.hpp"
+
+namespace rondo::control {
+
+/// A group as the watcher sees it. Called from the watcher's thread, with no lock of the watcher held but its table's.
+class Watched {
+ public:
+  virtual ~Watched() = default;
+  /// A member ended the group, with its cause.
+  virtual void ended(const Failure& cause) = 0;
+  /// The process of `peer` (a rank of the job) is gone without a word.
+  virtual void lost(int peer, const std::string& text) = 0;
+};
+
+class Watcher {
+ public:
+  /// `report` takes a line about strangers.
+  Watcher(const Identity& identity, net::Listener listener, HandshakeHall::Report report);
+  ~Watcher();
+
+  /// The connection that `rank` opens to this process for this purpose and group; waits until it has come. Throws Problem(timed_out).
+  net::SocketStream await(Purpose purpose, std::uint64_t group, int rank, base::Deadline& deadline);
+  /// The control connection with `rank`; from now on its death is seen.
+  void watch(int rank, net::SocketStream connection);
+
+  /// From now on `group` hears what concerns it; also what had come before it enrolled.
+  void enroll(std::uint64_t group, Watched& watched);
+  /// After this returns, `watched` is called no more.
+  void withdraw(std::uint64_t group);
+  /// Tells these ranks of the job why the group has ended. Any thread; does not wait.
+  void announce(std::uint64_t group, std::span<const int> ranks, const Failure& cause);
+
+ private:
+  struct Peer;
+  using Key = std::tuple<Purpose, std::uint64_t, int>;
+
+  void run();
+  void hear(Peer& peer);
+  void obey(Peer& peer, std::span<const std::byte> frame);
+  void send(Peer& peer, std::span<const std::byte> frame);
+  void flush(Peer& peer);
+  void gone(Peer& peer);
+
+  Identity identity_;
+  net::Listener listener_;
+  HandshakeHall hall_;
+  base::Event wake_;     // rung to end the thread's poll
+  base::Event arrived_;  // rung when a connection has come
+  mutable std::mutex mutex_;
+  std::map<Key, net::SocketStream> waiting_;
+  std::map<int, std::unique_ptr<Peer>> peers_;
+  std::map<std::uint64_t, Watched*> groups_;
+  std::map<std::uint64_t, Failure> early_;  // causes of groups that have not enrolled yet
+  std::atomic<bool> over_{false};
+  std::thread thread_;
+};
+
+}  // namespace rondo::control
