@@ -47,13 +47,15 @@ struct Watcher::Peer {
 Watcher::Watcher(const Identity& identity, net::Listener listener, HandshakeHall::Report report)
     : identity_(identity),
       listener_(std::move(listener)),
-      hall_(identity, base::real_scheduler(),
-            [this](const Hello& guest) -> Refusal {
-              if (guest.purpose != Purpose::rendezvous && guest.to == identity_.rank) return {};
-              return {Why::unexpected, fmt::format("{} waits for no {} connection to {}", name_of(identity_.rank),
-                                                   to_string(guest.purpose), name_of(guest.to))};
-            },
-            std::move(report)),
+      hall_(
+          identity, base::real_scheduler(),
+          [this](const Hello& guest) -> Refusal {
+            if (guest.purpose != Purpose::rendezvous && guest.to == identity_.rank) return {};
+            return {Why::unexpected,
+                    fmt::format("{} waits for no {} connection to {}", name_of(identity_.rank),
+                                to_string(guest.purpose), name_of(guest.to))};
+          },
+          std::move(report)),
       wake_(base::real_scheduler()),
       arrived_(base::real_scheduler()) {
   thread_ = base::real_scheduler().spawn([this] { run(); });
@@ -218,7 +220,8 @@ void Watcher::obey(Peer& peer, std::span<const std::byte> frame) {
     peer.leaving = true;
     return;
   }
-  if (word != Word::ended) throw base::Problem(ErrorKind::disconnected, peer.rank, "an unknown control frame");
+  if (word != Word::ended)
+    throw base::Problem(ErrorKind::disconnected, peer.rank, "an unknown control frame");
   const auto group = reader.get<std::uint64_t>();
   const auto kind = reader.get<std::uint8_t>();
   if (kind > static_cast<std::uint8_t>(ErrorKind::aborted)) {

@@ -1,6 +1,6 @@
 #pragma once
-/// One thread per process that sees failure and lets others in: it sleeps in poll() on a control connection per peer process and on the
-/// listener. It never touches payload.
+/// One thread per process that sees failure and lets others in: it sleeps in poll() on a control connection
+/// per peer process and on the listener. It never touches payload.
 
 #include <atomic>
 #include <functional>
@@ -21,7 +21,8 @@
 
 namespace rondo::control {
 
-/// A group as the watcher sees it. Called from the watcher's thread, with no lock of the watcher held but its table's.
+/// A group as the watcher sees it. Called from the watcher's thread, with no lock of the watcher held but its
+/// table's.
 class Watched {
  public:
   virtual ~Watched() = default;
@@ -37,7 +38,8 @@ class Watcher {
   Watcher(const Identity& identity, net::Listener listener, HandshakeHall::Report report);
   ~Watcher();
 
-  /// The connection that `rank` opens to this process for this purpose and group; waits until it has come. Throws Problem(timed_out).
+  /// The connection that `rank` opens to this process for this purpose and group; waits until it has come.
+  /// Throws Problem(timed_out).
   net::SocketStream await(Purpose purpose, std::uint64_t group, int rank, base::Deadline& deadline);
   /// The control connection with `rank`; from now on its death is seen.
   void watch(int rank, net::SocketStream connection);

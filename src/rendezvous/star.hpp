@@ -20,6 +20,7 @@ struct StarOptions {
   base::Scheduler* scheduler = &base::real_scheduler();
   /// Takes a line about a connection that was dropped; empty: nobody is told.
   std::function<void(const std::string& line)> report = {};
+  base::Duration handshake_limit = std::chrono::seconds(2);  ///< of each newcomer
 };
 
 /// Listeners on the addresses of a host, all on one port. Throws Problem(unavailable) when there is not at

@@ -27,8 +27,8 @@ class StarServer final : public Rendezvous {
         size_(static_cast<std::size_t>(who.size)),
         scheduler_(*options.scheduler),
         listeners_(std::move(listeners)),
-        hall_(
-            who, scheduler_, [this](const control::Hello& guest) { return judge(guest); }, options.report),
+        hall_(who, scheduler_, [this](const control::Hello& guest) { return judge(guest); }, options.report,
+              {.limit = options.handshake_limit}),
         joined_(size_, false) {
     if (who_.rank >= 0) joined_[static_cast<std::size_t>(who_.rank)] = true;
   }
