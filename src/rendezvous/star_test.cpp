@@ -226,7 +226,7 @@ TEST_F(Star, second_rank_0_is_named_on_both_sides) {
 }
 
 TEST_F(Star, wrong_size_is_named_on_all_sides) {
-  const auto found = problems({identity(0, 3), identity(1, 3), identity(2, 4)}, {plenty, plenty, plenty});
+  const auto found = problems({identity(0, 3), identity(1, 3), identity(2, 4)}, {plenty, 1s, plenty});
   // Rank 1 may come when all is over.
   for (const int index : {0, 2})
     expect_problem(found.at(index), ErrorKind::unavailable,
