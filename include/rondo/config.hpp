@@ -32,10 +32,12 @@ std::ostream& operator<<(std::ostream& out, Backend backend);
 /// Everything that can be set from outside. Fields that touch the protocol must be equal on all ranks, which
 /// set-up compares.
 struct Config {
-  Backend backend = Backend::any;                    ///< RONDO_BACKEND
-  std::optional<int> rank;                           ///< RONDO_RANK
-  std::optional<int> size;                           ///< RONDO_SIZE
-  std::string rendezvous;                            ///< RONDO_RENDEZVOUS
+  Backend backend = Backend::any;  ///< RONDO_BACKEND
+  std::optional<int> rank;         ///< RONDO_RANK
+  std::optional<int> size;         ///< RONDO_SIZE
+  std::string rendezvous;          ///< RONDO_RENDEZVOUS: host:port of rank 0, or file:DIRECTORY
+  std::string
+      interface;  ///< RONDO_INTERFACE: which address others are told: names, prefixes, networks, ^exclusions
   Duration timeout = std::chrono::seconds(60);       ///< RONDO_TIMEOUT: limit of each blocking call
   Duration init_timeout = std::chrono::seconds(60);  ///< RONDO_INIT_TIMEOUT: limit of set-up
   bool check_agreement = false;            ///< RONDO_CHECK=agreement: compare calls before data moves

@@ -7,8 +7,10 @@
 
 #include "backend/sim_worlds.hpp"
 #include "backend/solo/solo.hpp"
+#include "backend/tcp_jobs.hpp"
 #include "base/config_parse.hpp"
 #include "base/log.hpp"
+#include "base/problem.hpp"
 
 namespace rondo::backend {
 
@@ -57,20 +59,21 @@ Attempt attempt_sim(const Config& config) {
   return {sim_group(1, config).front(), {}};
 }
 
+// Throws base::Problem when the job cannot be joined.
+Attempt attempt_tcp(const Config& config) {
+  const std::string missing = base::incomplete_reason(config);
+  if (!missing.empty()) return {nullptr, "no job is described: " + missing};
+  return {join_tcp(transport::tcp::join_job(config), config), {}};
+}
+
 Attempt attempt(Backend backend, const Config& config) {
   switch (backend) {
     case Backend::sim:
       return attempt_sim(config);
-    case Backend::any: {
-      const std::string missing = base::incomplete_reason(config);
-      if (!missing.empty()) return {nullptr, "no job is described: " + missing};
-      return {nullptr, unavailable_reason(Backend::tcp)};
-    }
+    case Backend::any:
     case Backend::tcp:
-    case Backend::shm: {
-      const std::string missing = base::incomplete_reason(config);
-      return {nullptr, unavailable_reason(backend) + (missing.empty() ? "" : "; also, " + missing)};
-    }
+      return attempt_tcp(config);
+    case Backend::shm:
     case Backend::ring:
     case Backend::mpi:
     case Backend::jaccl:
@@ -78,6 +81,17 @@ Attempt attempt(Backend backend, const Config& config) {
       return {nullptr, unavailable_reason(backend)};
   }
   return {nullptr, "no such backend"};
+}
+
+// A job that was described, and could not be joined.
+[[noreturn]] void not_established(Backend backend, const base::Problem& problem, const Config& config) {
+  throw Error(problem.kind(),
+              fmt::format("init: {} was not established: {}", to_string(backend), problem.what()),
+              {"init", config.rank.value_or(-1), problem.peer(), {}});
+}
+
+Backend asked_of(Backend backend, const Config& config) {
+  return backend == Backend::any ? config.backend : backend;
 }
 
 [[noreturn]] void unavailable(Backend backend, const std::string& reason) {
@@ -93,10 +107,10 @@ std::string unavailable_reason(Backend backend) {
   switch (backend) {
     case Backend::any:
     case Backend::sim:
-      return {};
     case Backend::tcp:
+      return {};
     case Backend::shm:
-      return fmt::format(absent, to_string(backend), "RONDO_RANK, RONDO_SIZE and RONDO_RENDEZVOUS");
+      return fmt::format(absent, "shm", "RONDO_RANK, RONDO_SIZE and RONDO_RENDEZVOUS");
     case Backend::ring:
       return fmt::format(absent, "ring", "MLX_RANK and MLX_HOSTFILE");
     case Backend::mpi:
@@ -118,7 +132,7 @@ std::shared_ptr<GroupBackend> init(bool strict, Backend backend) {
   try {
     config = Config::from_env();
     base::validate(config);
-    const Backend asked = backend == Backend::any ? config.backend : backend;
+    const Backend asked = asked_of(backend, config);
     if (auto group = known.find(asked)) return group;
     made = attempt(asked, config);
     if (made.group) {
@@ -134,6 +148,9 @@ std::shared_ptr<GroupBackend> init(bool strict, Backend backend) {
   } catch (const Error& error) {
     if (strict) throw;
     made.reason = error.what();
+  } catch (const base::Problem& problem) {
+    if (strict) not_established(asked_of(backend, config), problem, config);
+    made.reason = problem.what();
   }
   if (config.size.value_or(1) > 1) {
     base::Log(config.log)
@@ -145,9 +162,13 @@ std::shared_ptr<GroupBackend> init(bool strict, Backend backend) {
 
 std::shared_ptr<GroupBackend> init(const Config& config) {
   base::validate(config);
-  Attempt made = attempt(config.backend, config);
-  if (!made.group) unavailable(config.backend, made.reason);
-  return made.group;
+  try {
+    Attempt made = attempt(config.backend, config);
+    if (!made.group) unavailable(config.backend, made.reason);
+    return made.group;
+  } catch (const base::Problem& problem) {
+    not_established(config.backend, problem, config);
+  }
 }
 
 std::vector<std::shared_ptr<GroupBackend>> sim_group(int size, const Config& config) {

@@ -162,7 +162,7 @@ constexpr const char* a_time = "a time greater than 0 such as 60, 1.5s, 250ms or
 constexpr const char* some_bytes = "a number of bytes up to 1024GiB such as 4096, 64KiB or 1MiB";
 
 // parse_backend says itself what it expected.
-constexpr std::array<Setting, 11> settings = {{
+constexpr std::array<Setting, 12> settings = {{
     {"RONDO_BACKEND", "",
      [](Text t, Config& c) {
        c.backend = parse_backend(t);
@@ -177,6 +177,8 @@ constexpr std::array<Setting, 11> settings = {{
      [](const Config& c) { return print_int(c.size); }},
     {"RONDO_RENDEZVOUS", "one line of text", [](Text t, Config& c) { return parse_line(t, c.rendezvous); },
      [](const Config& c) { return c.rendezvous.empty() ? Printed() : Printed(c.rendezvous); }},
+    {"RONDO_INTERFACE", "one line of text", [](Text t, Config& c) { return parse_line(t, c.interface); },
+     [](const Config& c) { return c.interface.empty() ? Printed() : Printed(c.interface); }},
     {"RONDO_TIMEOUT", a_time, [](Text t, Config& c) { return parse_time(t, c.timeout); },
      [](const Config& c) -> Printed { return print_time(c.timeout); }},
     {"RONDO_INIT_TIMEOUT", a_time, [](Text t, Config& c) { return parse_time(t, c.init_timeout); },

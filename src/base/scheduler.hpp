@@ -2,6 +2,8 @@
 /// The only place where rondo sleeps, reads a clock or starts a thread. Two implementations: the real clock,
 /// and the simulated one of sim_run (one thread at a time, virtual time).
 
+#include <poll.h>
+
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -9,6 +11,10 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
+#include <thread>
+
+#include "base/fd.hpp"
 
 namespace rondo::base {
 
@@ -17,6 +23,8 @@ using TimePoint = std::chrono::time_point<std::chrono::steady_clock, Duration>;
 inline constexpr TimePoint never = TimePoint::max();
 
 class Event;
+/// The handle of a thread that Scheduler::spawn has started; join it.
+using Thread = std::thread;
 
 class Scheduler {
  public:
@@ -33,6 +41,13 @@ class Scheduler {
   /// Sleeps until `event` is rung after `ticket` was taken (true) or `until` (false).
   virtual bool park(Event& event, std::uint32_t ticket, TimePoint until) = 0;
   virtual void unpark(Event& event) = 0;
+  /// The same as park, and over as soon as one of `polled` is ready as well. Only where there are
+  /// descriptors: the real world.
+  virtual bool park(Event& event, std::uint32_t ticket, TimePoint until, std::span<pollfd> polled) = 0;
+
+ public:
+  /// Starts a thread of rondo's own.
+  virtual Thread spawn(std::function<void()> body) = 0;
 };
 
 /// The scheduler of the real world; one per process.
@@ -51,6 +66,11 @@ class Event {
   void ring();
   /// True when rung since the ticket was taken, false when `until` came first.
   bool wait(std::uint32_t ticket, TimePoint until) { return scheduler_.park(*this, ticket, until); }
+  /// Also over (true) when one of `polled` is ready. One thread at a time sleeps in poll(); others that come
+  /// meanwhile sleep until it returns, and take its place by calling again.
+  bool wait(std::uint32_t ticket, TimePoint until, std::span<pollfd> polled) {
+    return polled.empty() ? wait(ticket, until) : scheduler_.park(*this, ticket, until, polled);
+  }
   Scheduler& scheduler() const noexcept { return scheduler_; }
 
  private:
@@ -62,6 +82,8 @@ class Event {
   std::atomic<std::uint32_t> sleepers_{0};
   std::mutex mutex_;               // real scheduler only
   std::condition_variable sleep_;  // real scheduler only
+  bool polls_ = false;             // a thread sleeps in poll()
+  Fd wake_;                        // an eventfd that ends its poll(); made at the first one
 };
 
 }  // namespace rondo::base

@@ -20,6 +20,7 @@ constexpr std::size_t ended_bytes = 8 + 1 + 4;  // group, kind, rank; then the t
 constexpr std::size_t most_text = 2048;
 constexpr std::size_t most_body = ended_bytes + most_text;
 constexpr std::size_t most_early = 1024;
+const std::string gone_words = "its process has ended or cannot be reached";
 
 std::vector<std::byte> frame_of(Word word, std::size_t body_bytes,
                                 const std::function<void(base::Writer&)>& body) {
@@ -104,7 +105,7 @@ void Watcher::enroll(std::uint64_t group, Watched& watched) {
     early_.erase(at);
   }
   for (auto& [rank, peer] : peers_) {
-    if (peer->over && !peer->leaving) watched.lost(rank, fmt::format("the process of rank {} is gone", rank));
+    if (peer->over && !peer->leaving) watched.lost(rank, gone_words);
   }
 }
 
@@ -244,7 +245,7 @@ void Watcher::gone(Peer& peer) {
   peer.stream.shutdown();
   if (peer.leaving) return;
   for (auto& [id, watched] : groups_) {
-    watched->lost(peer.rank, fmt::format("the process of rank {} is gone", peer.rank));
+    watched->lost(peer.rank, gone_words);
   }
 }
 

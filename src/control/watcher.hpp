@@ -9,7 +9,6 @@
 #include <mutex>
 #include <optional>
 #include <span>
-#include <thread>
 #include <tuple>
 #include <vector>
 
@@ -73,7 +72,7 @@ class Watcher {
   std::map<std::uint64_t, Watched*> groups_;
   std::map<std::uint64_t, Failure> early_;  // causes of groups that have not enrolled yet
   std::atomic<bool> over_{false};
-  std::thread thread_;
+  base::Thread thread_;
 };
 
 }  // namespace rondo::control

@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/uio.h>
 
@@ -322,6 +323,11 @@ void read_all(int fd, std::span<std::byte> memory, Deadline& deadline) {
 void write_all(int fd, std::span<const std::byte> bytes, Deadline& deadline) {
   Progress progress(fd, bytes.size(), deadline);
   while (!progress.complete()) progress.add(write_some(fd, bytes.subspan(progress.done()), {}), Ready::write);
+}
+
+bool SocketStream::acknowledged() const noexcept {
+  int left = 0;
+  return ioctl(fd_.get(), TIOCOUTQ, &left) != 0 || left == 0;
 }
 
 }  // namespace rondo::net

@@ -59,6 +59,9 @@ class SocketStream final : public Stream {
   /// What the other end sends after this may cost what is still on the way to it, as TCP has it: where both
   /// may be sending, use end_writes() and read until closed.
   void shutdown() noexcept override;
+  int descriptor() const noexcept override { return fd_.get(); }
+  /// True when the other side's system has all that was written (closing then loses nothing), or never will.
+  bool acknowledged() const noexcept;
   /// Closes this direction only: the other end reads what was written, then `closed`; reads go on here.
   void end_writes() noexcept;
 

@@ -26,6 +26,8 @@ class Stream {
   virtual Moved writev(std::span<const std::byte> first, std::span<const std::byte> second) = 0;
   /// Closes both directions; what was written can still be read at the other end.
   virtual void shutdown() noexcept = 0;
+  /// What poll() can wait for, or -1 where something else rings.
+  virtual int descriptor() const noexcept { return -1; }
 };
 
 }  // namespace rondo::net

@@ -287,6 +287,19 @@ bool FramedTransport::poll() {
 
 bool FramedTransport::poll(int peer, Lane lane) { return pump_in(link(peer, lane)); }
 
+void FramedTransport::append_polled(std::vector<pollfd>& polled) const {
+  for (const Link* each : open_) {
+    const int fd = each->stream ? each->stream->descriptor() : -1;
+    if (fd < 0) continue;
+    // A frame that its receiver wants later stays on the wire: what is behind it is no news.
+    const bool held = each->header && !each->landing;
+    short events = 0;
+    if (!each->in_closed && !held) events |= POLLIN;
+    if (each->first != nullptr && !each->out_closed) events |= POLLOUT;
+    if (events != 0) polled.push_back({fd, events, 0});
+  }
+}
+
 bool FramedTransport::flushed() const {
   return std::all_of(open_.begin(), open_.end(), [](const Link* each) { return each->first == nullptr; });
 }
@@ -304,7 +317,7 @@ void FramedTransport::lost(Link& link, const std::string& text) {
   link.in_closed = true;
   close_out(link);
   if (link.stream) link.stream->shutdown();
-  fail(Failure{ErrorKind::disconnected, link.peer, text});
+  broken(Failure{ErrorKind::disconnected, link.peer, text});
 }
 
 }  // namespace rondo::transport

@@ -26,12 +26,16 @@ class FramedTransport : public Transport {
   void post(Outgoing& outgoing) final;
   bool cancel(Outgoing& outgoing) final;
   void drain(int peer, Lane lane) final;
-  bool poll() final;
+  bool poll() override;
   bool poll(int peer, Lane lane) final;
+  void append_polled(std::vector<pollfd>& polled) const final;
   bool flushed() const final;
   void cut(int peer) final;
 
  protected:
+  /// A wire has ended without a goodbye, or what came over it makes no sense. Ends the group; kinds may look
+  /// for the first cause before.
+  virtual void broken(const Failure& cause) { fail(cause); }
   /// Closes all streams. Kinds call it in their destructor, before what the streams live in goes.
   void close() noexcept;
 

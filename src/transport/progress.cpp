@@ -83,11 +83,15 @@ bool Progress::wait_until(Transport& hot, base::TimePoint limit, Condition& cond
     } else {
       if (scheduler().now() >= limit) return false;
       base::TimePoint until = limit;
+      std::vector<pollfd> polled;
       {
         std::lock_guard lock(mutex_);
-        for (const Transport* each : all_) until = std::min(until, each->next_turn());
+        for (const Transport* each : all_) {
+          until = std::min(until, each->next_turn());
+          each->append_polled(polled);
+        }
       }
-      bell_.wait(ticket, until);
+      bell_.wait(ticket, until, polled);
       continue;  // stays about to sleep: a wake-up that changes nothing costs one turn
     }
     ++idle;

@@ -6,6 +6,8 @@
 /// members but fail() are called with the progress lock of the rank held (transport/progress.hpp); a
 /// transport needs no lock of its own.
 
+#include <poll.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -73,6 +75,9 @@ class Transport {
   virtual int rank() const noexcept = 0;
   virtual int size() const noexcept = 0;
   virtual Backend kind() const noexcept = 0;
+  /// Place and number among the ranks of this host.
+  virtual int local_rank() const noexcept { return rank(); }
+  virtual int local_size() const noexcept { return size(); }
 
   virtual void attach(Lane lane, Receiver& receiver) = 0;
   /// Queues a frame behind the earlier ones of its lane and peer, and writes what can be written at once. The
@@ -90,6 +95,8 @@ class Transport {
   virtual bool poll(int peer, Lane lane) = 0;
   /// When poll() should be called even if nothing rings (a delayed frame, say).
   virtual base::TimePoint next_turn() const { return base::never; }
+  /// Adds what poll() should wait for; nothing where bells ring for everything.
+  virtual void append_polled(std::vector<pollfd>&) const {}
   /// True when all that was posted has left.
   virtual bool flushed() const = 0;
   /// Closes the wires to `peer` without a goodbye, as a lost connection would.

@@ -26,9 +26,9 @@ ROOMS = {
     "examples": [],
     "include": [],
 }
-# Rooms with kinds of one thing in folders of their own, and the common files that may name them: the registry, and the maker of
-# meshes inside this process.
-KINDS = {"transport": (), "backend": ("registry", "sim_worlds")}
+# Rooms with kinds of one thing in folders of their own, and the common files that may name them: the registry, and the makers of
+# meshes over a world or a job.
+KINDS = {"transport": (), "backend": ("registry", "sim_worlds", "tcp_jobs")}
 
 VALUE_HEADERS = {"error", "dtype", "view", "call", "config"}
 # The face: headers of include/rondo that hold more than values, and who may include them.

@@ -5,6 +5,8 @@
 #include <mutex>
 #include <thread>
 
+#include "backend/tcp_jobs.hpp"
+
 namespace rondo::test {
 namespace {
 
@@ -28,6 +30,14 @@ Config settings(std::size_t arena_bytes, bool checked) {
   return config;
 }
 
+// One handle per rank, all in this process.
+std::vector<Group> groups_of(int size, const Config& config) {
+  if (config.backend != Backend::tcp) return sim_group(size, config);
+  std::vector<Group> groups;
+  for (auto& each : backend::tcp_group(size, config)) groups.emplace_back(std::move(each));
+  return groups;
+}
+
 std::vector<World> make_worlds() {
   constexpr std::size_t arena = 256 * 1024;
   constexpr std::size_t small = 1024;  // many rounds even for few elements
@@ -39,6 +49,11 @@ std::vector<World> make_worlds() {
     all.push_back({base + "_arena_checked", simulated, settings(arena, true)});
     all.push_back({base + "_wires_checked", simulated, settings(0, true)});
   }
+  for (const bool checked : {false, true}) {
+    World tcp{checked ? "group_tcp_checked" : "group_tcp", false, settings(0, checked)};
+    tcp.config.backend = Backend::tcp;
+    all.push_back(tcp);
+  }
   all.push_back({"run_small_arena", true, settings(small, false)});
   return all;
 }
@@ -49,7 +64,7 @@ void run_threads(int size, const RankMain& rank_main, const Config& config) {
   std::mutex mutex;
   std::exception_ptr first;
   {
-    std::vector<Group> groups = sim_group(size, config);
+    std::vector<Group> groups = groups_of(size, config);
     std::vector<std::jthread> threads;
     for (Group& handle : groups) {
       threads.emplace_back([&, group = std::move(handle)]() mutable {

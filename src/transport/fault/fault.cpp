@@ -78,6 +78,7 @@ class FaultyTransport final : public Transport {
   base::TimePoint next_turn() const override {
     return held_.empty() ? inner_->next_turn() : std::min(held_.front().due, inner_->next_turn());
   }
+  void append_polled(std::vector<pollfd>& polled) const override { inner_->append_polled(polled); }
   bool flushed() const override { return held_.empty() && inner_->flushed(); }
   void cut(int peer) override { inner_->cut(peer); }
   void fail(const Failure& cause) override { inner_->fail(cause); }
