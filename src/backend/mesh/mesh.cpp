@@ -127,7 +127,8 @@ class MeshBackend final : public GroupBackend {
   MeshBackend(std::shared_ptr<Engine> engine, std::unique_ptr<transport::Transport> wires,
               transport::GroupId id)
       : GroupBackend(
-            Identity{wires->kind(), {wires->rank(), wires->size()}, wires->local_rank(), wires->local_size(), {}},
+            Identity{
+                wires->kind(), {wires->rank(), wires->size()}, wires->local_rank(), wires->local_size(), {}},
             engine->progress.scheduler(), engine->config.timeout),
         engine_(std::move(engine)),
         transport_(std::move(wires)),
