@@ -46,7 +46,8 @@ net::Address own_address(const Config& config, const std::optional<net::Address>
   std::optional<net::Address> fallback;
   for (const net::Interface& each : chosen) {
     if (!each.up || (root && each.address.family() != root->family())) continue;
-    if (!each.loopback) return each.address;
+    // A link-local address is no good to whoever is on another link.
+    if (!each.loopback && each.address.scope() == 0) return each.address;
     if (!fallback) fallback = each.address;
   }
   if (!fallback) {
