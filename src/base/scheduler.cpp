@@ -19,6 +19,14 @@ void Event::ring() {
   if (sleepers_.load(std::memory_order_seq_cst) > 0) scheduler_.unpark(*this);
 }
 
+bool Scheduler::park_polling(Event&, std::uint32_t, TimePoint, std::span<pollfd>) {
+  broken_invariant("descriptors have no place in virtual time", __FILE__, __LINE__);
+}
+
+Thread Scheduler::spawn(std::function<void()>) {
+  broken_invariant("the threads of a simulated world are those of its ranks", __FILE__, __LINE__);
+}
+
 class RealScheduler final : public Scheduler {
  public:
   TimePoint now() override { return std::chrono::steady_clock::now(); }
@@ -51,7 +59,7 @@ class RealScheduler final : public Scheduler {
     if (event.polls_) wake(event);
   }
 
-  bool park(Event& event, std::uint32_t ticket, TimePoint until, std::span<pollfd> polled) override {
+  bool park_polling(Event& event, std::uint32_t ticket, TimePoint until, std::span<pollfd> polled) override {
     std::unique_lock lock(event.mutex_);
     event.sleepers_.fetch_add(1, std::memory_order_seq_cst);
     bool over = event.epoch_.load(std::memory_order_seq_cst) != ticket;

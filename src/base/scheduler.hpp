@@ -42,12 +42,13 @@ class Scheduler {
   virtual bool park(Event& event, std::uint32_t ticket, TimePoint until) = 0;
   virtual void unpark(Event& event) = 0;
   /// The same as park, and over as soon as one of `polled` is ready as well. Only where there are
-  /// descriptors: the real world.
-  virtual bool park(Event& event, std::uint32_t ticket, TimePoint until, std::span<pollfd> polled) = 0;
+  /// descriptors: in the real world.
+  virtual bool park_polling(Event& event, std::uint32_t ticket, TimePoint until, std::span<pollfd> polled);
 
  public:
-  /// Starts a thread of rondo's own.
-  virtual Thread spawn(std::function<void()> body) = 0;
+  /// Starts a thread of rondo's own. In the real world; in a simulated one the threads are those of the
+  /// ranks.
+  virtual Thread spawn(std::function<void()> body);
 };
 
 /// The scheduler of the real world; one per process.
@@ -69,7 +70,7 @@ class Event {
   /// Also over (true) when one of `polled` is ready. One thread at a time sleeps in poll(); others that come
   /// meanwhile sleep until it returns, and take its place by calling again.
   bool wait(std::uint32_t ticket, TimePoint until, std::span<pollfd> polled) {
-    return polled.empty() ? wait(ticket, until) : scheduler_.park(*this, ticket, until, polled);
+    return polled.empty() ? wait(ticket, until) : scheduler_.park_polling(*this, ticket, until, polled);
   }
   Scheduler& scheduler() const noexcept { return scheduler_; }
 

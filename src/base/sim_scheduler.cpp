@@ -139,14 +139,6 @@ bool SimScheduler::park(Event& event, std::uint32_t ticket, TimePoint until) {
   return self->rung;
 }
 
-bool SimScheduler::park(Event&, std::uint32_t, TimePoint, std::span<pollfd>) {
-  broken_invariant("descriptors have no place in virtual time", __FILE__, __LINE__);
-}
-
-base::Thread SimScheduler::spawn(std::function<void()>) {
-  broken_invariant("threads of a simulated world are those given to run()", __FILE__, __LINE__);
-}
-
 void SimScheduler::unpark(Event& event) {
   std::lock_guard lock(mutex_);
   for (const auto& thread : threads_) {

@@ -37,8 +37,6 @@ class SimScheduler final : public Scheduler {
 
   bool park(Event& event, std::uint32_t ticket, TimePoint until) override;
   void unpark(Event& event) override;
-  bool park(Event& event, std::uint32_t ticket, TimePoint until, std::span<pollfd> polled) override;
-  base::Thread spawn(std::function<void()> body) override;
   void give_way(std::unique_lock<std::mutex>& lock, Thread& self);
   void hand_over();
   std::uint64_t draw_locked(std::uint64_t bound);

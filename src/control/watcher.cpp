@@ -100,7 +100,8 @@ void Watcher::watch(int rank, net::SocketStream connection) {
 void Watcher::enroll(std::uint64_t group, Watched& watched) {
   std::lock_guard lock(mutex_);
   groups_[group] = &watched;
-  if (const auto at = early_.find(group); at != early_.end()) {
+  const auto at = std::ranges::find(early_, group, [](const auto& each) { return each.first; });
+  if (at != early_.end()) {
     watched.ended(at->second);
     early_.erase(at);
   }
@@ -235,8 +236,11 @@ void Watcher::obey(Peer& peer, std::span<const std::byte> frame) {
   cause.text.assign(reinterpret_cast<const char*>(text.data()), text.size());
   if (const auto at = groups_.find(group); at != groups_.end()) {
     at->second->ended(cause);
-  } else if (early_.size() < most_early) {
-    early_.emplace(group, cause);  // a group that is being made here
+  } else {
+    // Of a group that is being made here; or that this rank has left, which nobody will ask for: the oldest
+    // go.
+    if (early_.size() == most_early) early_.pop_front();
+    early_.emplace_back(group, cause);
   }
 }
 

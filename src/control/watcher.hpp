@@ -3,6 +3,7 @@
 /// per peer process and on the listener. It never touches payload.
 
 #include <atomic>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -70,7 +71,8 @@ class Watcher {
   std::map<Key, net::SocketStream> waiting_;
   std::map<int, std::unique_ptr<Peer>> peers_;
   std::map<std::uint64_t, Watched*> groups_;
-  std::map<std::uint64_t, Failure> early_;  // causes of groups that have not enrolled yet
+  std::deque<std::pair<std::uint64_t, Failure>>
+      early_;  // causes of groups that have not enrolled yet, newest last
   std::atomic<bool> over_{false};
   base::Thread thread_;
 };
