@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <net/if.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <sys/un.h>
 
@@ -181,6 +182,11 @@ TEST(Resolve, numbers_need_no_resolver) {
 }
 
 TEST(Resolve, localhost_is_loopback_each_address_once) {
+  addrinfo* known = nullptr;
+  if (getaddrinfo("localhost", nullptr, nullptr, &known) != 0) {
+    GTEST_SKIP() << "this machine does not know localhost (no /etc/hosts)";
+  }
+  freeaddrinfo(known);
   const std::vector<Address> found = resolve({"localhost", 4321});
   ASSERT_FALSE(found.empty());
   for (std::size_t i = 0; i < found.size(); ++i) {
