@@ -1,164 +1,201 @@
 // Real processes, started and described as a user would: by the environment.
 
-#include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <csignal>
-#include <cstdlib>
-#include <filesystem>
-#include <functional>
 #include <numeric>
-#include <string>
-#include <vector>
+#include <random>
 
-#include "rondo/rondo.hpp"
+#include "backends.hpp"
 
 namespace rondo::test {
 namespace {
 
-// What a rank's process ends with.
-constexpr int right = 0;
-constexpr int wrong = 3;
-constexpr int threw = 4;
+class Processes : public OverBackends {};
+OVER_ALL_BACKENDS(Processes);
 
-/// Processes that meet in a folder of their own. Children never return from here.
-class Job {
- public:
-  Job(int size, const std::function<int(Group)>& rank_main) {
-    std::string name = (std::filesystem::temp_directory_path() / "rondo-job-XXXXXX").string();
-    EXPECT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
-    for (int rank = 0; rank < size; ++rank) {
-      const pid_t child = fork();
-      if (child == 0) _exit(run(rank, size, rank_main));
-      EXPECT_GT(child, 0);
-      children_.push_back(child);
-    }
-  }
-  ~Job() {
-    for (const pid_t child : children_) {
-      if (child > 0) kill(child, SIGKILL);
-    }
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
-
-  /// Waits for a rank's process; its exit status, or minus the signal that ended it.
-  int wait(int rank) {
-    pid_t& child = children_[static_cast<std::size_t>(rank)];
-    int status = 0;
-    EXPECT_EQ(waitpid(child, &status, 0), child);
-    child = -1;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-  }
-
- private:
-  int run(int rank, int size, const std::function<int(Group)>& rank_main) const {
-    alarm(100);  // a hang ends this process, and the test says so
-    setenv("RONDO_RANK", std::to_string(rank).c_str(), 1);
-    setenv("RONDO_SIZE", std::to_string(size).c_str(), 1);
-    setenv("RONDO_RENDEZVOUS", ("file:" + folder_).c_str(), 1);
-    setenv("RONDO_TIMEOUT", "60", 1);
-    try {
-      const Group group = init(true);
-      const int result = rank_main(group);
-      group.shutdown();
-      return result;
-    } catch (const std::exception& error) {
-      std::fprintf(stderr, "rank %d: %s\n", rank, error.what());
-      return threw;
-    }
-  }
-
-  std::string folder_;
-  std::vector<pid_t> children_;
-};
-
-TEST(Processes, AddUpAndSendOverTcp) {
+TEST_P(Processes, AddUpAndSend) {
   constexpr int size = 4;
-  Job job(size, [](Group group) {
-    if (group.backend() != Backend::tcp || group.size() != size || group.local_size() != size) return wrong;
+  Job job(size, backend());
+  job.start_all([&](const Group& group) {
+    NEED(group.backend() == backend() && group.size() == size && group.local_size() == size);
+    NEED(group.local_rank() == group.rank());
     std::vector<std::int64_t> values(100'003);
     std::iota(values.begin(), values.end(), group.rank());
     group.all_sum(values);
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      if (values[i] != static_cast<std::int64_t>(size * i + 6)) return wrong;
-    }
+    for (std::size_t i = 0; i < values.size(); ++i)
+      NEED(values[i] == static_cast<std::int64_t>(size * i + 6));
     const int next = (group.rank() + 1) % size;
     const int previous = (group.rank() + size - 1) % size;
-    std::vector<float> out(200'000, static_cast<float>(group.rank() + 1));
-    std::vector<float> in(out.size());
+    const auto out = numbers(100'000, group.rank());
+    std::vector<std::int64_t> in(out.size());
     group.sendrecv(out, next, in, previous);
-    if (in != std::vector<float>(out.size(), static_cast<float>(previous + 1))) return wrong;
+    NEED(in == numbers(out.size(), previous));
     const auto half = group.split(group.rank() % 2);
     const Tensor sum = half->all_sum(Tensor::scalar(group.rank()));
-    return sum.span<int>()[0] == (group.rank() % 2 == 0 ? 2 : 4) ? right : wrong;
+    NEED(sum.span<int>()[0] == (group.rank() % 2 == 0 ? 2 : 4));
   });
-  for (int rank = 0; rank < size; ++rank) EXPECT_EQ(job.wait(rank), right) << "rank " << rank;
+  job.expect_right();
+  job.expect_clean();
 }
 
-TEST(Processes, LearnWhoWasKilled) {
+// Rank 0 is dead and buried before the others go on, in the group and in one that was split from it.
+TEST_P(Processes, ARankThatEndsEarlyDisturbsNobody) {
   constexpr int size = 4;
-  constexpr int victim = 2;
-  Job job(size, [](Group group) {
-    try {
-      group.barrier();
-      if (group.rank() == victim) kill(getpid(), SIGKILL);
-      std::vector<float> values(1 << 20, 1.0F);
-      for (;;) group.all_sum(values);
-    } catch (const Error& error) {
-      const auto cause = group.failure();
-      const bool named = cause && cause->rank == victim && error.kind() == ErrorKind::disconnected &&
-                         std::string(error.what()).find("rank 2") != std::string::npos;
-      if (!named) std::fprintf(stderr, "rank %d: %s\n", group.rank(), error.what());
-      return named && error.elapsed() < std::chrono::seconds(30) ? right : wrong;
-    }
-  });
-  EXPECT_EQ(job.wait(victim), -SIGKILL);
-  for (const int rank : {0, 1, 3}) EXPECT_EQ(job.wait(rank), right) << "rank " << rank;
-}
-
-TEST(Processes, ARankThatEndsEarlyDisturbsNobody) {
-  constexpr int size = 3;
-  Job job(size, [](Group group) {
-    const std::vector<int> data{group.rank(), 7, 11};
+  const Board board;
+  Job job(size, backend());
+  job.start_all([&](const Group& group) {
+    const auto rest = group.split(group.rank() == 0 ? -1 : 0);
+    const auto data = numbers(20'000, 7);
     if (group.rank() == 0) {
-      group.send(data, 1);
-      return right;
+      group.send(std::span(data).first(100), 1);
+      group.send(data, 2);
+      return;
     }
-    if (group.rank() == 1) {
-      const Tensor got = group.recv<int>({3}, 0);
-      if (got.span<int>()[1] != 7) return wrong;
+    if (group.rank() == 2) {
+      std::vector<std::int64_t> got(20'000);
+      group.recv_into(got, 0);
+      NEED(got == data);
     }
-    // Rank 0 may be gone by now; the others go on with each other.
-    for (int round = 0; round < 1000; ++round) {
-      std::vector<int> in(3);
-      group.sendrecv(data, 3 - group.rank(), in, 3 - group.rank());
-      if (in[0] != 3 - group.rank()) return wrong;
+    board.await(0);
+    if (group.rank() == 1) {  // what was sent still arrives
+      std::vector<std::int64_t> got(100);
+      group.recv_into(got, 0);
+      NEED(std::equal(got.begin(), got.end(), data.begin()));
     }
-    return right;
+    for (int round = 0; round < 300; ++round) {
+      std::vector<std::int64_t> sum = numbers(1000, round + rest->rank());
+      rest->all_sum(sum);
+      NEED(sum == summed_numbers(1000, round, size - 1));
+      if (group.rank() == 1) continue;
+      std::vector<std::int64_t> in(300);
+      const int peer = 5 - group.rank();
+      group.sendrecv(numbers(300, round + group.rank()), peer, in, peer);
+      NEED(in == numbers(300, round + peer));
+    }
   });
-  for (int rank = 0; rank < size; ++rank) EXPECT_EQ(job.wait(rank), right) << "rank " << rank;
+  EXPECT_EQ(job.wait(0), right) << job.words(0);
+  board.raise(0);
+  job.expect_right();
+  for (int rank = 0; rank < size; ++rank) EXPECT_EQ(job.words(rank), "") << "rank " << rank;
+  job.expect_clean();
 }
 
-TEST(Processes, AreToldWhoIsMissing) {
-  std::string name = (std::filesystem::temp_directory_path() / "rondo-job-XXXXXX").string();
-  ASSERT_NE(mkdtemp(name.data()), nullptr);
-  Config config;
-  config.rank = 0;
-  config.size = 2;
-  config.rendezvous = "file:" + name;
-  config.init_timeout = std::chrono::milliseconds(500);
-  config.log = false;
-  try {
-    (void)init(config);
-    ADD_FAILURE() << "a job of two was joined by one";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.kind(), ErrorKind::timed_out);
-    EXPECT_NE(std::string(error.what()).find("missing rank 1"), std::string::npos) << error.what();
+// A call that needs the rank that has left is an error of its own, at once.
+TEST_P(Processes, ACallThatNeedsARankThatHasLeftFailsAtOnce) {
+  const Board board;
+  Job job(3, backend());
+  job.start_all([&](const Group& group) {
+    if (group.rank() == 0) return;
+    board.await(0);
+    std::vector<std::int64_t> data(100);
+    const std::int64_t begin = now_ns();
+    const Error error = thrown_by([&] { group.recv_into(data, 0); });
+    NEED_OR(error.kind() == ErrorKind::disconnected && error.peer() == 0, error.what());
+    NEED(ms_since(begin) < 1000);
+    NEED(!group.failure());
+    std::vector<std::int64_t> in(100);
+    const int peer = 3 - group.rank();
+    group.sendrecv(numbers(100, group.rank()), peer, in, peer);
+    NEED(in == numbers(100, peer));
+  });
+  EXPECT_EQ(job.wait(0), right) << job.words(0);
+  board.raise(0);
+  job.expect_right();
+}
+
+TEST_P(Processes, BothSidesSendFirst) {
+  constexpr std::size_t count = (std::size_t{64} << 20) / sizeof(std::int64_t);
+  Job job(2, backend());
+  job.start_all([&](const Group& group) {
+    const int peer = 1 - group.rank();
+    const auto out = numbers(count, group.rank());
+    std::vector<std::int64_t> in(count);
+    group.sendrecv(out, peer, in, peer);
+    NEED(in == numbers(count, peer));
+    std::fill(in.begin(), in.end(), 0);
+    Request sending = group.isend(out, peer, {.tag = 3});
+    Request receiving = group.irecv(in, peer, {.tag = 3});
+    sending.wait();
+    receiving.wait();
+    NEED(in == numbers(count, peer));
+  });
+  job.expect_right();
+}
+
+// Half of them meet in folders, half at ports.
+TEST_P(Processes, TwentyJobsAtOnce) {
+  constexpr int count = 20;
+  const Leftovers before;
+  std::vector<std::unique_ptr<Job>> jobs;
+  std::vector<HeldPort> ports(count / 2);
+  for (int i = 0; i < count; ++i) {
+    const int size = 2 + i % 3 / 2;
+    Job::Environment environment;
+    if (i % 2 == 1) environment["RONDO_RENDEZVOUS"] = ports[static_cast<std::size_t>(i / 2)].place();
+    jobs.push_back(std::make_unique<Job>(size, backend(), environment));
+    jobs.back()->start_all([&](const Group& group) {
+      NEED(group.size() == size);
+      for (int round = 0; round < 50; ++round) {
+        std::vector<std::int64_t> sum = numbers(1000, 100 * i + round + group.rank());
+        group.all_sum(sum);
+        NEED(sum == summed_numbers(1000, 100 * i + round, size));
+      }
+    });
   }
-  std::filesystem::remove_all(name);
+  for (const auto& job : jobs) {
+    job->expect_right();
+    job->expect_clean();
+  }
+  before.expect_none();
+}
+
+// A wait that ends before its first byte leaves the pair in step.
+TEST_P(Processes, AThousandTimedOutWaitsEachFollowedByARightOne) {
+  constexpr int rounds = 1000;
+  Job job(2, backend());
+  job.start_all([&](const Group& group) {
+    const int peer = 1 - group.rank();
+    std::vector<std::int64_t> data(20);
+    for (int round = 0; round < rounds; ++round) {
+      if (group.rank() == 0) {
+        const Error error = thrown_by(
+            [&] { group.recv_into(data, peer, {.tag = 5, .timeout = std::chrono::microseconds(200)}); });
+        NEED_OR(error.kind() == ErrorKind::timed_out && error.peer() == 1, error.what());
+        group.send(std::span(data).first(1), peer);
+        group.recv_into(data, peer, {.tag = 5});
+        NEED(data == numbers(20, round));
+      } else {
+        group.recv_into(std::span(data).first(1), peer);
+        group.send(numbers(20, round), peer, {.tag = 5});
+      }
+    }
+    group.barrier();
+  });
+  job.expect_right();
+}
+
+// The same for offers: a large send that nobody takes is withdrawn.
+TEST_P(Processes, LargeSendsThatNobodyTakesAreWithdrawn) {
+  constexpr int rounds = 100;
+  constexpr std::size_t count = 100'000;
+  const Board board;
+  Job job(2, backend());
+  job.start_all([&](const Group& group) {
+    const auto data = numbers(count, 0);
+    std::vector<std::int64_t> got(count);
+    for (int round = 0; round < rounds; ++round) {
+      if (group.rank() == 0) {
+        const Error error =
+            thrown_by([&] { group.send(data, 1, {.tag = 5, .timeout = std::chrono::microseconds(300)}); });
+        NEED_OR(error.kind() == ErrorKind::timed_out && error.peer() == 1, error.what());
+        board.raise(0);
+        group.send(numbers(count, round), 1, {.tag = 5});
+      } else {
+        board.await(0, static_cast<std::uint32_t>(round) + 1);
+        group.recv_into(got, 0, {.tag = 5});
+        NEED(got == numbers(count, round));
+      }
+    }
+  });
+  job.expect_right();
 }
 
 }  // namespace
