@@ -36,6 +36,9 @@ struct Config {
   std::optional<int> rank;         ///< RONDO_RANK
   std::optional<int> size;         ///< RONDO_SIZE
   std::string rendezvous;          ///< RONDO_RENDEZVOUS: host:port of rank 0, or file:DIRECTORY
+  std::string launcher;  ///< RONDO_LAUNCHER: host:port of the launcher, which then serves the rendezvous
+  std::optional<int> secret_fd;  ///< RONDO_SECRET_FD: a descriptor to read the job's secret from
+  std::string secret_file;       ///< RONDO_SECRET_FILE: the same from a file that only its owner may read
   std::string
       interface;  ///< RONDO_INTERFACE: which address others are told: names, prefixes, networks, ^exclusions
   Duration timeout = std::chrono::seconds(60);       ///< RONDO_TIMEOUT: limit of each blocking call

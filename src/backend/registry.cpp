@@ -5,9 +5,9 @@
 #include <map>
 #include <mutex>
 
+#include "backend/jobs.hpp"
 #include "backend/sim_worlds.hpp"
 #include "backend/solo/solo.hpp"
-#include "backend/tcp_jobs.hpp"
 #include "base/config_parse.hpp"
 #include "base/log.hpp"
 #include "base/problem.hpp"
@@ -60,10 +60,11 @@ Attempt attempt_sim(const Config& config) {
 }
 
 // Throws base::Problem when the job cannot be joined.
-Attempt attempt_tcp(const Config& config) {
+Attempt attempt_job(Backend backend, Config config) {
   const std::string missing = base::incomplete_reason(config);
   if (!missing.empty()) return {nullptr, "no job is described: " + missing};
-  return {join_tcp(transport::tcp::join_job(config), config), {}};
+  config.backend = backend;
+  return {join_job(transport::Job::join(config)), {}};
 }
 
 Attempt attempt(Backend backend, const Config& config) {
@@ -72,8 +73,8 @@ Attempt attempt(Backend backend, const Config& config) {
       return attempt_sim(config);
     case Backend::any:
     case Backend::tcp:
-      return attempt_tcp(config);
     case Backend::shm:
+      return attempt_job(backend, config);
     case Backend::ring:
     case Backend::mpi:
     case Backend::jaccl:
@@ -108,9 +109,8 @@ std::string unavailable_reason(Backend backend) {
     case Backend::any:
     case Backend::sim:
     case Backend::tcp:
-      return {};
     case Backend::shm:
-      return fmt::format(absent, "shm", "RONDO_RANK, RONDO_SIZE and RONDO_RENDEZVOUS");
+      return {};
     case Backend::ring:
       return fmt::format(absent, "ring", "MLX_RANK and MLX_HOSTFILE");
     case Backend::mpi:

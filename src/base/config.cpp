@@ -142,6 +142,11 @@ bool parse_line(std::string_view text, std::string& value) {
   return true;
 }
 
+std::optional<std::string> print_line(const std::string& value) {
+  if (value.empty()) return std::nullopt;
+  return value;
+}
+
 bool parse_log(std::string_view text, bool& value) {
   if (text != "off" && text != "warn") return false;
   value = text == "warn";
@@ -162,7 +167,7 @@ constexpr const char* a_time = "a time greater than 0 such as 60, 1.5s, 250ms or
 constexpr const char* some_bytes = "a number of bytes up to 1024GiB such as 4096, 64KiB or 1MiB";
 
 // parse_backend says itself what it expected.
-constexpr std::array<Setting, 12> settings = {{
+constexpr std::array<Setting, 15> settings = {{
     {"RONDO_BACKEND", "",
      [](Text t, Config& c) {
        c.backend = parse_backend(t);
@@ -176,9 +181,16 @@ constexpr std::array<Setting, 12> settings = {{
      [](Text t, Config& c) { return parse_int(t, 1, c.size); },
      [](const Config& c) { return print_int(c.size); }},
     {"RONDO_RENDEZVOUS", "one line of text", [](Text t, Config& c) { return parse_line(t, c.rendezvous); },
-     [](const Config& c) { return c.rendezvous.empty() ? Printed() : Printed(c.rendezvous); }},
+     [](const Config& c) { return print_line(c.rendezvous); }},
+    {"RONDO_LAUNCHER", "one line of text", [](Text t, Config& c) { return parse_line(t, c.launcher); },
+     [](const Config& c) { return print_line(c.launcher); }},
+    {"RONDO_SECRET_FD", "a whole number from 0 to 2147483647",
+     [](Text t, Config& c) { return parse_int(t, 0, c.secret_fd); },
+     [](const Config& c) { return print_int(c.secret_fd); }},
+    {"RONDO_SECRET_FILE", "one line of text", [](Text t, Config& c) { return parse_line(t, c.secret_file); },
+     [](const Config& c) { return print_line(c.secret_file); }},
     {"RONDO_INTERFACE", "one line of text", [](Text t, Config& c) { return parse_line(t, c.interface); },
-     [](const Config& c) { return c.interface.empty() ? Printed() : Printed(c.interface); }},
+     [](const Config& c) { return print_line(c.interface); }},
     {"RONDO_TIMEOUT", a_time, [](Text t, Config& c) { return parse_time(t, c.timeout); },
      [](const Config& c) -> Printed { return print_time(c.timeout); }},
     {"RONDO_INIT_TIMEOUT", a_time, [](Text t, Config& c) { return parse_time(t, c.init_timeout); },

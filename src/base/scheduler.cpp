@@ -9,14 +9,14 @@
 #include <vector>
 
 #include "base/check.hpp"
+#include "base/futex.hpp"
 
 namespace rondo::base {
 
 void Event::ring() {
-  // Ordered with the increment of sleepers_ in park(): either the sleeper sees the new epoch or we see the
-  // sleeper.
-  epoch_.fetch_add(1, std::memory_order_seq_cst);
-  if (sleepers_.load(std::memory_order_seq_cst) > 0) scheduler_.unpark(*this);
+  // See Bell::ring.
+  bell_.epoch.fetch_add(1, std::memory_order_seq_cst);
+  if (bell_.sleepers.load(std::memory_order_seq_cst) > 0) scheduler_.unpark(*this);
 }
 
 bool Scheduler::park_polling(Event&, std::uint32_t, TimePoint, std::span<pollfd>) {
@@ -36,52 +36,41 @@ class RealScheduler final : public Scheduler {
 
  private:
   bool park(Event& event, std::uint32_t ticket, TimePoint until) override {
-    std::unique_lock lock(event.mutex_);
-    event.sleepers_.fetch_add(1, std::memory_order_seq_cst);
-    bool rung = false;
-    for (;;) {
-      rung = event.epoch_.load(std::memory_order_seq_cst) != ticket;
-      if (rung) break;
-      if (until == never) {
-        event.sleep_.wait(lock);
-      } else if (event.sleep_.wait_until(lock, until) == std::cv_status::timeout) {
-        rung = event.epoch_.load(std::memory_order_seq_cst) != ticket;
-        break;
-      }
+    std::atomic<std::uint32_t>& epoch = event.bell_.epoch;
+    event.announce();
+    bool in_time = true;
+    while (in_time && epoch.load(std::memory_order_seq_cst) == ticket) {
+      in_time = futex_wait(epoch, ticket, until);
     }
-    event.sleepers_.fetch_sub(1, std::memory_order_relaxed);
-    return rung;
+    event.renounce();
+    return epoch.load(std::memory_order_seq_cst) != ticket;
   }
 
   void unpark(Event& event) override {
-    std::lock_guard lock(event.mutex_);
-    event.sleep_.notify_all();
-    if (event.polls_) wake(event);
+    event.bell_.wake();
+    if (event.polls_.load(std::memory_order_seq_cst)) wake(event);
   }
 
   bool park_polling(Event& event, std::uint32_t ticket, TimePoint until, std::span<pollfd> polled) override {
-    std::unique_lock lock(event.mutex_);
-    event.sleepers_.fetch_add(1, std::memory_order_seq_cst);
-    bool over = event.epoch_.load(std::memory_order_seq_cst) != ticket;
-    if (!over && event.polls_) {
-      const bool in_time = until == never
-                               ? (event.sleep_.wait(lock), true)
-                               : event.sleep_.wait_until(lock, until) == std::cv_status::no_timeout;
-      over = in_time;  // the place in poll() may be free: the caller looks again
-    } else if (!over) {
-      if (!event.wake_) event.wake_ = Fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-      RONDO_INVARIANT(static_cast<bool>(event.wake_));
-      event.polls_ = true;
-      lock.unlock();
-      over = poll_for(event.wake_.get(), polled, until);
-      lock.lock();
-      event.polls_ = false;
-      std::uint64_t count = 0;
-      (void)!read(event.wake_.get(), &count, sizeof(count));
-      event.sleep_.notify_all();
+    RONDO_INVARIANT(&event.bell_ == &event.own_);  // who rings from another process knows no descriptor
+    if (event.claimed_.exchange(true)) {
+      // Rung when the place in poll() is free: the caller looks again.
+      return park(event, ticket, until);
     }
-    event.sleepers_.fetch_sub(1, std::memory_order_relaxed);
-    return over || event.epoch_.load(std::memory_order_seq_cst) != ticket;
+    event.announce();
+    if (!event.wake_) event.wake_ = Fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    RONDO_INVARIANT(static_cast<bool>(event.wake_));
+    event.polls_.store(true, std::memory_order_seq_cst);
+    bool over = event.ticket() != ticket;
+    if (!over) over = poll_for(event.wake_.get(), polled, until);
+    event.polls_.store(false, std::memory_order_seq_cst);
+    std::uint64_t count = 0;
+    (void)!read(event.wake_.get(), &count, sizeof(count));
+    event.renounce();
+    over = over || event.ticket() != ticket;
+    event.claimed_.store(false, std::memory_order_seq_cst);
+    event.ring();
+    return over;
   }
 
   Thread spawn(std::function<void()> body) override { return Thread(std::move(body)); }

@@ -6,7 +6,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -14,6 +13,7 @@
 #include <span>
 #include <thread>
 
+#include "base/bell.hpp"
 #include "base/fd.hpp"
 
 namespace rondo::base {
@@ -59,12 +59,21 @@ Scheduler& real_scheduler();
 /// mutex across wait().
 class Event {
  public:
-  explicit Event(Scheduler& scheduler) noexcept : scheduler_(scheduler) {}
+  explicit Event(Scheduler& scheduler) noexcept : scheduler_(scheduler), bell_(own_) {}
+  /// Sleeps on a bell that others, in other processes too, may ring without the Event. Not for poll().
+  Event(Scheduler& scheduler, Bell& bell) noexcept : scheduler_(scheduler), bell_(bell) {}
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
 
-  std::uint32_t ticket() const noexcept { return epoch_.load(std::memory_order_acquire); }
+  std::uint32_t ticket() const noexcept { return bell_.epoch.load(std::memory_order_seq_cst); }
   void ring();
+  /// As Bell::nudge.
+  void nudge() {
+    if (bell_.sleepers.load(std::memory_order_seq_cst) > 0) ring();
+  }
+  /// Makes nudges count until renounce(): announce, take a ticket, look, wait.
+  void announce() noexcept { bell_.sleepers.fetch_add(1, std::memory_order_seq_cst); }
+  void renounce() noexcept { bell_.sleepers.fetch_sub(1, std::memory_order_relaxed); }
   /// True when rung since the ticket was taken, false when `until` came first.
   bool wait(std::uint32_t ticket, TimePoint until) { return scheduler_.park(*this, ticket, until); }
   /// Also over (true) when one of `polled` is ready. One thread at a time sleeps in poll(); others that come
@@ -79,12 +88,11 @@ class Event {
   friend class SimScheduler;
 
   Scheduler& scheduler_;
-  std::atomic<std::uint32_t> epoch_{0};
-  std::atomic<std::uint32_t> sleepers_{0};
-  std::mutex mutex_;               // real scheduler only
-  std::condition_variable sleep_;  // real scheduler only
-  bool polls_ = false;             // a thread sleeps in poll()
-  Fd wake_;                        // an eventfd that ends its poll(); made at the first one
+  Bell own_;
+  Bell& bell_;
+  std::atomic<bool> claimed_{false};  // a thread is about to sleep in poll(), or does
+  std::atomic<bool> polls_{false};    // it must be woken through wake_
+  Fd wake_;                           // an eventfd that ends its poll(); made by the first that polls
 };
 
 }  // namespace rondo::base

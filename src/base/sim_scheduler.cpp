@@ -124,18 +124,18 @@ void SimScheduler::sleep_until(TimePoint until) {
 bool SimScheduler::park(Event& event, std::uint32_t ticket, TimePoint until) {
   auto* self = static_cast<Thread*>(this_thread);
   std::unique_lock lock(mutex_);
-  if (event.epoch_.load(std::memory_order_relaxed) != ticket) return true;
+  if (event.bell_.epoch.load(std::memory_order_relaxed) != ticket) return true;
   if (self == nullptr || self->home != this) {
     time_ = std::max(time_, until);
     return false;
   }
-  event.sleepers_.fetch_add(1, std::memory_order_relaxed);
+  event.bell_.sleepers.fetch_add(1, std::memory_order_relaxed);
   self->state = Thread::State::parked;
   self->event = &event;
   self->until = until;
   self->rung = false;
   give_way(lock, *self);
-  event.sleepers_.fetch_sub(1, std::memory_order_relaxed);
+  event.bell_.sleepers.fetch_sub(1, std::memory_order_relaxed);
   return self->rung;
 }
 

@@ -16,7 +16,7 @@ using Bytes = std::span<const std::byte>;
 namespace {
 
 constexpr std::uint32_t magic = 0x6f646e72;  // "rndo"
-constexpr std::uint8_t purposes = 4;
+constexpr std::uint8_t purposes = 5;
 
 std::string hex(Bytes bytes) {
   std::string text;
@@ -96,6 +96,8 @@ std::string_view to_string(Purpose purpose) noexcept {
       return "control";
     case Purpose::collective_lane:
       return "collective lane";
+    case Purpose::segment:
+      return "shared-memory";
     case Purpose::message_lane:
       return "message lane";
   }

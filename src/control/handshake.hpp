@@ -30,7 +30,7 @@ inline constexpr std::uint16_t protocol_version = 1;
 inline constexpr int no_rank = -1;
 
 /// What a connection is for.
-enum class Purpose : std::uint8_t { rendezvous, control, collective_lane, message_lane };
+enum class Purpose : std::uint8_t { rendezvous, control, collective_lane, message_lane, segment };
 std::string_view to_string(Purpose purpose) noexcept;
 
 /// Who speaks, and what for.

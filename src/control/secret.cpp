@@ -5,10 +5,19 @@
 #include <openssl/hmac.h>
 #include <openssl/rand.h>
 
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "base/codec.hpp"
+#include "base/fd.hpp"
 #include "base/problem.hpp"
 
 namespace rondo::control {
@@ -16,6 +25,29 @@ namespace rondo::control {
 namespace {
 
 unsigned char* octets(std::byte* bytes) { return reinterpret_cast<unsigned char*>(bytes); }
+
+[[noreturn]] void refuse(const std::string& setting, const std::string& why) {
+  throw Error(ErrorKind::invalid_argument, fmt::format("{}: {}", setting, why));
+}
+
+std::string read_from(int fd, const std::string& setting) {
+  constexpr std::size_t most = 4096;
+  std::string text(most + 1, '\0');
+  std::size_t have = 0;
+  while (have < text.size()) {
+    const ssize_t got = pread(fd, text.data() + have, text.size() - have, static_cast<off_t>(have));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0)
+      refuse(setting, "the secret cannot be read from it: " + std::generic_category().message(errno));
+    if (got == 0) break;
+    have += static_cast<std::size_t>(got);
+  }
+  text.resize(have);
+  if (have > most) refuse(setting, fmt::format("the secret has more than {} bytes", most));
+  if (text.ends_with('\n')) text.pop_back();
+  if (text.empty()) refuse(setting, "the secret is empty");
+  return text;
+}
 
 }  // namespace
 
@@ -44,6 +76,33 @@ Proof prove(std::string_view secret, std::initializer_list<std::span<const std::
   if (made == nullptr || length != proof.size())
     throw base::Problem(ErrorKind::unavailable, -1, "the cryptographic library has no HMAC-SHA256");
   return proof;
+}
+
+JobId job_of(std::string_view rendezvous) {
+  const Proof digest = prove({}, {std::as_bytes(std::span(rendezvous))});
+  JobId job;
+  std::copy_n(digest.begin(), job.size(), job.begin());
+  return job;
+}
+
+std::string read_secret(const Config& config) {
+  if (config.secret_fd) {
+    const std::string setting = fmt::format("RONDO_SECRET_FD={}", *config.secret_fd);
+    std::string secret = read_from(*config.secret_fd, setting);
+    (void)fcntl(*config.secret_fd, F_SETFD, FD_CLOEXEC);
+    return secret;
+  }
+  if (config.secret_file.empty()) return {};
+  const std::string setting = fmt::format("RONDO_SECRET_FILE=\"{}\"", config.secret_file);
+  const base::Fd file(open(config.secret_file.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat about {};
+  if (!file || fstat(file.get(), &about) != 0)
+    refuse(setting, "cannot be opened: " + std::generic_category().message(errno));
+  if ((about.st_mode & 0077U) != 0)
+    refuse(setting,
+           fmt::format("others may use it (mode {:o}); expected a file of its owner alone (mode 600)",
+                       about.st_mode & 0777U));
+  return read_from(file.get(), setting);
 }
 
 bool same(const Proof& a, const Proof& b) noexcept {

@@ -1,6 +1,7 @@
 #include "control/watcher.hpp"
 
 #include <fmt/format.h>
+#include <poll.h>
 
 #include <algorithm>
 #include <array>
@@ -8,19 +9,23 @@
 
 #include "base/codec.hpp"
 #include "base/problem.hpp"
+#include "net/local.hpp"
 
 namespace rondo::control {
 
 namespace {
 
 // A frame on a control connection: kind (1), length of the body (2), body.
-enum class Word : std::uint8_t { ended = 1, leaving = 2 };
+enum class Word : std::uint8_t { ended = 1, leaving = 2, lost = 3 };
 constexpr std::size_t head_bytes = 3;
 constexpr std::size_t ended_bytes = 8 + 1 + 4;  // group, kind, rank; then the text
+constexpr std::size_t lost_bytes = 4;           // rank; then the text
 constexpr std::size_t most_text = 2048;
 constexpr std::size_t most_body = ended_bytes + most_text;
 constexpr std::size_t most_early = 1024;
-const std::string gone_words = "its process has ended or cannot be reached";
+const std::string unreachable = "its process has ended or cannot be reached";
+const std::string dead = "its process has ended";
+const std::string no_sense = "what it says over its control connection makes no sense";
 
 std::vector<std::byte> frame_of(Word word, std::size_t body_bytes,
                                 const std::function<void(base::Writer&)>& body) {
@@ -32,22 +37,46 @@ std::vector<std::byte> frame_of(Word word, std::size_t body_bytes,
   return frame;
 }
 
+std::span<const std::byte> bytes_of(std::string_view text) {
+  return std::as_bytes(std::span(text.data(), text.size()));
+}
+
+std::string text_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+bool has_ended(int process) {
+  pollfd entry{process, POLLIN, 0};
+  return ::poll(&entry, 1, 0) > 0;
+}
+
+// Cuts before a character that would be cut in two (UTF-8).
+std::string_view at_most(std::string_view text, std::size_t bytes) {
+  if (text.size() <= bytes) return text;
+  while (bytes > 0 && (static_cast<unsigned char>(text[bytes]) & 0xc0U) == 0x80U) --bytes;
+  return text.substr(0, bytes);
+}
+
 }  // namespace
 
 struct Watcher::Peer {
-  Peer(int its_rank, net::SocketStream its_stream) : rank(its_rank), stream(std::move(its_stream)) {}
+  Peer(int its_rank, net::SocketStream its_stream) : rank(its_rank), stream(std::move(its_stream)) {
+    if (net::is_local(stream.fd())) process = net::peer_process(stream.fd());
+  }
 
   int rank;
   net::SocketStream stream;
+  base::Fd process;  // readable once it has ended; empty for other hosts
   std::vector<std::byte> in;
   std::vector<std::byte> out;
   bool leaving = false;  // it has said so: its end is no loss
   bool over = false;
+  std::string lost_words;  // set when it was over without leaving
 };
 
-Watcher::Watcher(const Identity& identity, net::Listener listener, HandshakeHall::Report report)
+Watcher::Watcher(const Identity& identity, std::vector<net::Listener> listeners, HandshakeHall::Report report)
     : identity_(identity),
-      listener_(std::move(listener)),
+      listeners_(std::move(listeners)),
       hall_(
           identity, base::real_scheduler(),
           [this](const Hello& guest) -> Refusal {
@@ -106,7 +135,7 @@ void Watcher::enroll(std::uint64_t group, Watched& watched) {
     early_.erase(at);
   }
   for (auto& [rank, peer] : peers_) {
-    if (peer->over && !peer->leaving) watched.lost(rank, gone_words);
+    if (!peer->lost_words.empty()) watched.lost(rank, peer->lost_words);
   }
 }
 
@@ -116,17 +145,34 @@ void Watcher::withdraw(std::uint64_t group) {
 }
 
 void Watcher::announce(std::uint64_t group, std::span<const int> ranks, const Failure& cause) {
-  const std::string_view text = std::string_view(cause.text).substr(0, most_text);
+  const std::string_view text = at_most(cause.text, most_text);
   const auto frame = frame_of(Word::ended, ended_bytes + text.size(), [&](base::Writer& writer) {
     writer.put(group);
     writer.put(static_cast<std::uint8_t>(cause.kind));
     writer.put(static_cast<std::int32_t>(cause.rank));
-    writer.put(std::as_bytes(std::span(text.data(), text.size())));
+    writer.put(bytes_of(text));
   });
   std::lock_guard lock(mutex_);
   for (const int rank : ranks) {
     const auto at = peers_.find(rank);
     if (at != peers_.end() && !at->second->over) send(*at->second, frame);
+  }
+}
+
+void Watcher::watch_all_who_come() {
+  std::lock_guard lock(mutex_);
+  watches_all_ = true;
+}
+
+void Watcher::tell_lost(int rank, std::string_view why) {
+  const std::string_view text = at_most(why, most_text);
+  const auto frame = frame_of(Word::lost, lost_bytes + text.size(), [&](base::Writer& writer) {
+    writer.put(static_cast<std::int32_t>(rank));
+    writer.put(bytes_of(text));
+  });
+  std::lock_guard lock(mutex_);
+  for (auto& [to, peer] : peers_) {
+    if (to != rank && !peer->over) send(*peer, frame);
   }
 }
 
@@ -151,7 +197,8 @@ void Watcher::flush(Peer& peer) {
 void Watcher::run() {
   while (!over_.load(std::memory_order_acquire)) {
     const std::uint32_t ticket = wake_.ticket();
-    std::vector<pollfd> polled{{listener_.fd(), POLLIN, 0}};
+    std::vector<pollfd> polled;
+    for (const net::Listener& each : listeners_) polled.push_back({each.fd(), POLLIN, 0});
     hall_.append_to(polled);
     {
       std::lock_guard lock(mutex_);
@@ -159,12 +206,13 @@ void Watcher::run() {
         if (peer->over) continue;
         const short events = peer->out.empty() ? POLLIN : POLLIN | POLLOUT;
         polled.push_back({peer->stream.fd(), events, 0});
+        if (peer->process) polled.push_back({peer->process.get(), POLLIN, 0});
       }
     }
     if (over_.load(std::memory_order_acquire)) return;
     wake_.wait(ticket, hall_.next_limit(), polled);
     try {
-      hall_.accept_from(listener_);
+      for (net::Listener& each : listeners_) hall_.accept_from(each);
     } catch (const base::Problem&) {
       // Out of descriptors: the connection goes on waiting. A pause, so that this thread does not spin on it.
       base::real_scheduler().sleep_until(base::real_scheduler().now() + std::chrono::milliseconds(50));
@@ -173,6 +221,10 @@ void Watcher::run() {
     hall_.take_refused();
     std::lock_guard lock(mutex_);
     for (auto& guest : hall_.take_guests()) {
+      if (watches_all_ && guest.hello.purpose == Purpose::control) {
+        peers_[guest.hello.rank] = std::make_unique<Peer>(guest.hello.rank, std::move(guest.stream));
+        continue;
+      }
       waiting_.insert_or_assign(Key{guest.hello.purpose, guest.hello.group, guest.hello.rank},
                                 std::move(guest.stream));
       arrived_.ring();
@@ -180,6 +232,8 @@ void Watcher::run() {
     for (auto& [rank, peer] : peers_) {
       flush(*peer);
       hear(*peer);
+      // What it said before it ended has been heard.
+      if (!peer->over && peer->process && has_ended(peer->process.get())) gone(*peer, dead);
     }
   }
 }
@@ -190,7 +244,7 @@ void Watcher::hear(Peer& peer) {
     const net::Moved moved = peer.stream.read(chunk);
     if (moved.state == net::Moved::State::blocked) return;
     if (moved.state == net::Moved::State::closed) {
-      gone(peer);
+      gone(peer, unreachable);
       return;
     }
     peer.in.insert(peer.in.end(), chunk.begin(), chunk.begin() + static_cast<std::ptrdiff_t>(moved.bytes));
@@ -199,14 +253,14 @@ void Watcher::hear(Peer& peer) {
       base::Reader head(std::span<const std::byte>(peer.in).subspan(1, 2));
       const std::size_t length = head.get<std::uint16_t>();
       if (length > most_body) {
-        gone(peer);
+        gone(peer, no_sense);
         return;
       }
       if (peer.in.size() < head_bytes + length) break;
       try {
         obey(peer, std::span<const std::byte>(peer.in).first(head_bytes + length));
       } catch (const base::Problem&) {
-        gone(peer);  // it does not speak the protocol
+        gone(peer, no_sense);
         return;
       }
       peer.in.erase(peer.in.begin(), peer.in.begin() + static_cast<std::ptrdiff_t>(head_bytes + length));
@@ -222,6 +276,12 @@ void Watcher::obey(Peer& peer, std::span<const std::byte> frame) {
     peer.leaving = true;
     return;
   }
+  if (word == Word::lost && peer.rank == no_rank) {
+    const auto rank = reader.get<std::int32_t>();
+    const std::string why = text_of(frame.subspan(head_bytes + lost_bytes));
+    if (const auto at = peers_.find(rank); at != peers_.end() && rank != no_rank) gone(*at->second, why);
+    return;
+  }
   if (word != Word::ended)
     throw base::Problem(ErrorKind::disconnected, peer.rank, "an unknown control frame");
   const auto group = reader.get<std::uint64_t>();
@@ -232,8 +292,7 @@ void Watcher::obey(Peer& peer, std::span<const std::byte> frame) {
   Failure cause;
   cause.kind = static_cast<ErrorKind>(kind);
   cause.rank = reader.get<std::int32_t>();
-  const auto text = frame.subspan(head_bytes + ended_bytes);
-  cause.text.assign(reinterpret_cast<const char*>(text.data()), text.size());
+  cause.text = text_of(frame.subspan(head_bytes + ended_bytes));
   if (const auto at = groups_.find(group); at != groups_.end()) {
     at->second->ended(cause);
   } else {
@@ -244,12 +303,14 @@ void Watcher::obey(Peer& peer, std::span<const std::byte> frame) {
   }
 }
 
-void Watcher::gone(Peer& peer) {
+void Watcher::gone(Peer& peer, const std::string& why) {
+  if (peer.over) return;
   peer.over = true;
   peer.stream.shutdown();
   if (peer.leaving) return;
+  peer.lost_words = why;
   for (auto& [id, watched] : groups_) {
-    watched->lost(peer.rank, gone_words);
+    watched->lost(peer.rank, why);
   }
 }
 

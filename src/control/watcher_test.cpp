@@ -63,15 +63,22 @@ class Ear final : public Watched {
   std::vector<std::pair<int, std::string>> losses_;
 };
 
+std::vector<rondo::net::Listener> one(rondo::net::Listener listener) {
+  std::vector<rondo::net::Listener> all;
+  all.push_back(std::move(listener));
+  return all;
+}
+
 /// A process of the job: where it listens, and its watcher.
 struct Process {
   explicit Process(int its_rank) : rank(its_rank) {
     rondo::net::Listener listener(loopback());
     where = listener.bound();
-    watcher = std::make_unique<Watcher>(identity(rank), std::move(listener), [this](const std::string& line) {
-      std::lock_guard lock(mutex);
-      reports.push_back(line);
-    });
+    watcher =
+        std::make_unique<Watcher>(identity(rank), one(std::move(listener)), [this](const std::string& line) {
+          std::lock_guard lock(mutex);
+          reports.push_back(line);
+        });
   }
   std::size_t reported() {
     std::lock_guard lock(mutex);

@@ -75,6 +75,11 @@ FramedTransport::Link& FramedTransport::link(int peer, Lane lane) noexcept {
   return *links_[static_cast<std::size_t>(peer)][static_cast<std::size_t>(lane)];
 }
 
+bool FramedTransport::has_departed(int peer) const noexcept {
+  const auto& lanes = links_[static_cast<std::size_t>(peer)];
+  return std::all_of(lanes.begin(), lanes.end(), [](const auto& each) { return each && each->departed; });
+}
+
 void FramedTransport::attach(Lane lane, Receiver& receiver) {
   receivers_[static_cast<std::size_t>(lane)] = &receiver;
 }

@@ -36,6 +36,8 @@ class FramedTransport : public Transport {
   /// A wire has ended without a goodbye, or what came over it makes no sense. Ends the group; kinds may look
   /// for the first cause before.
   virtual void broken(const Failure& cause) { fail(cause); }
+  /// True when the peer has said goodbye on both lanes.
+  bool has_departed(int peer) const noexcept;
   /// Closes all streams. Kinds call it in their destructor, before what the streams live in goes.
   void close() noexcept;
 

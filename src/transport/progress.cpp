@@ -37,7 +37,7 @@ void Progress::poll() {
     std::lock_guard lock(mutex_);
     for (Transport* each : all_) moved = each->poll() || moved;
   }
-  if (moved) bell_.ring();
+  if (moved) bell_.nudge();
 }
 
 Progress::Turn Progress::turn(Transport& hot, bool everything, Condition& condition) {
@@ -53,7 +53,7 @@ Progress::Turn Progress::turn(Transport& hot, bool everything, Condition& condit
     }
     met = moved && condition.met();
   }
-  if (moved) bell_.ring();  // what moved may be what another thread of this rank waits for
+  if (moved) bell_.nudge();  // what moved may be what another thread of this rank waits for
   return met ? Turn::met : moved ? Turn::moved : Turn::idle;
 }
 
@@ -63,16 +63,40 @@ bool Progress::wait(Transport& hot, base::Deadline& deadline, Condition& conditi
   return wait_until(hot, deadline.end(), condition);
 }
 
+// Announced: who changes something that this rank may wait for rings its bell.
+class Progress::Drowsy {
+ public:
+  explicit Drowsy(base::Event& bell) noexcept : bell_(bell) {}
+  ~Drowsy() { wake(); }
+  Drowsy(const Drowsy&) = delete;
+  Drowsy& operator=(const Drowsy&) = delete;
+  void announce() noexcept {
+    if (!announced_) bell_.announce();
+    announced_ = true;
+  }
+  void wake() noexcept {
+    if (announced_) bell_.renounce();
+    announced_ = false;
+  }
+
+ private:
+  base::Event& bell_;
+  bool announced_ = false;
+};
+
 bool Progress::wait_until(Transport& hot, base::TimePoint limit, Condition& condition) {
   int idle = 0;
+  Drowsy drowsy(bell_);
   for (int round = 0;; ++round) {
     if (scheduler().simulated()) scheduler().yield();
-    const std::uint32_t ticket = bell_.ticket();
     const bool about_to_sleep = idle >= spins_ + yields_before_sleep;
+    if (about_to_sleep) drowsy.announce();
+    const std::uint32_t ticket = bell_.ticket();
     const Turn result = turn(hot, about_to_sleep || round % turns_between_others == 0, condition);
     if (result == Turn::met) return true;
     if (result == Turn::moved) {
       idle = 0;
+      drowsy.wake();
       if (round % turns_between_others == 0 && scheduler().now() >= limit) return false;
       continue;
     }
@@ -82,20 +106,24 @@ bool Progress::wait_until(Transport& hot, base::TimePoint limit, Condition& cond
       if (!scheduler().simulated()) scheduler().yield();
     } else {
       if (scheduler().now() >= limit) return false;
-      base::TimePoint until = limit;
-      std::vector<pollfd> polled;
-      {
-        std::lock_guard lock(mutex_);
-        for (const Transport* each : all_) {
-          until = std::min(until, each->next_turn());
-          each->append_polled(polled);
-        }
-      }
-      bell_.wait(ticket, until, polled);
+      sleep(ticket, limit);
       continue;  // stays about to sleep: a wake-up that changes nothing costs one turn
     }
     ++idle;
   }
+}
+
+void Progress::sleep(std::uint32_t ticket, base::TimePoint limit) {
+  base::TimePoint until = limit;
+  std::vector<pollfd> polled;
+  {
+    std::lock_guard lock(mutex_);
+    for (const Transport* each : all_) {
+      until = std::min(until, each->next_turn());
+      each->append_polled(polled);
+    }
+  }
+  bell_.wait(ticket, until, polled);
 }
 
 }  // namespace rondo::transport

@@ -47,7 +47,9 @@ class Progress {
 
  private:
   enum class Turn : std::uint8_t { met, moved, idle };
+  class Drowsy;
   Turn turn(Transport& hot, bool everything, Condition& condition);
+  void sleep(std::uint32_t ticket, base::TimePoint limit);
 
   base::Event& bell_;
   const int spins_;

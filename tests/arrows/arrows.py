@@ -28,7 +28,7 @@ ROOMS = {
 }
 # Rooms with kinds of one thing in folders of their own, and the common files that may name them: the registry, and the makers of
 # meshes over a world or a job.
-KINDS = {"transport": (), "backend": ("registry", "sim_worlds", "tcp_jobs")}
+KINDS = {"transport": (), "backend": ("registry", "sim_worlds", "jobs")}
 
 VALUE_HEADERS = {"error", "dtype", "view", "call", "config"}
 # The face: headers of include/rondo that hold more than values, and who may include them.

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <thread>
 
-#include "backend/tcp_jobs.hpp"
+#include "backend/jobs.hpp"
 
 namespace rondo::test {
 namespace {
@@ -32,9 +32,9 @@ Config settings(std::size_t arena_bytes, bool checked) {
 
 // One handle per rank, all in this process.
 std::vector<Group> groups_of(int size, const Config& config) {
-  if (config.backend != Backend::tcp) return sim_group(size, config);
+  if (config.backend != Backend::tcp && config.backend != Backend::shm) return sim_group(size, config);
   std::vector<Group> groups;
-  for (auto& each : backend::tcp_group(size, config)) groups.emplace_back(std::move(each));
+  for (auto& each : backend::job_group(size, config)) groups.emplace_back(std::move(each));
   return groups;
 }
 
@@ -53,7 +53,13 @@ std::vector<World> make_worlds() {
     World tcp{checked ? "group_tcp_checked" : "group_tcp", false, settings(0, checked)};
     tcp.config.backend = Backend::tcp;
     all.push_back(tcp);
+    World shm{checked ? "group_shm_checked" : "group_shm", false, settings(arena, checked)};
+    shm.config.backend = Backend::shm;
+    all.push_back(shm);
   }
+  World rings{"group_shm_rings", false, settings(0, false)};
+  rings.config.backend = Backend::shm;
+  all.push_back(rings);
   all.push_back({"run_small_arena", true, settings(small, false)});
   return all;
 }

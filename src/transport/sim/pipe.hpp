@@ -1,12 +1,12 @@
 #pragma once
 /// An in-process byte pipe, the twin of a socket: bounded, one writer, one reader.
 
-#include <atomic>
 #include <cstddef>
 #include <memory>
 
 #include "base/scheduler.hpp"
 #include "net/stream.hpp"
+#include "transport/byte_ring.hpp"
 
 namespace rondo::transport::sim {
 
@@ -22,17 +22,13 @@ class Pipe {
   void close_reader() noexcept;
 
  private:
-  std::size_t copy_in(std::uint64_t at, std::span<const std::byte> from, std::size_t room) noexcept;
+  ByteRing ring() noexcept { return {state_, memory_.get(), capacity_}; }
 
   const std::size_t capacity_;
   base::Event& reader_;
   base::Event& writer_;
-  std::unique_ptr<std::byte[]> ring_;  // made by the writer at its first byte
-  alignas(64) std::atomic<std::uint64_t> written_{0};
-  alignas(64) std::atomic<std::uint64_t> read_{0};
-  std::atomic<bool> writer_waits_{false};
-  std::atomic<bool> writer_closed_{false};
-  std::atomic<bool> reader_closed_{false};
+  std::unique_ptr<std::byte[]> memory_;  // made by the writer at its first byte
+  RingState state_;
 };
 
 /// Both directions of one end. The pipes live in the world's hub, which outlives its streams.

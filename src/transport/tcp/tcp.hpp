@@ -4,13 +4,14 @@
 #include <memory>
 #include <vector>
 
-#include "transport/framed.hpp"
-#include "transport/tcp/node.hpp"
+#include "transport/job.hpp"
+#include "transport/transport.hpp"
 
 namespace rondo::transport::tcp {
 
-/// `members`: ranks of the job in the group's order; `group`: the hash of the group's identity.
-std::unique_ptr<Transport> make_tcp(std::shared_ptr<Node> node, std::uint64_t group, std::vector<int> members,
-                                    FramedTransport::Streams streams);
+/// Wires of a group of some of the job's ranks. `members`: ranks of the job in the group's order, this one
+/// included. Throws Problem.
+std::unique_ptr<Transport> connect(const std::shared_ptr<Job>& job, const GroupId& id,
+                                   std::vector<int> members);
 
 }  // namespace rondo::transport::tcp

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "backend/tcp_jobs.hpp"
+#include "backend/jobs.hpp"
 #include "base/problem.hpp"
 #include "rendezvous/local.hpp"
 #include "rondo/group.hpp"
@@ -23,11 +23,22 @@ constexpr Duration soon = 30s;
 
 using Ranks = std::vector<std::optional<Group>>;
 
-Ranks job(int size, const Config& config = {}) {
+Ranks make(int size, const Config& config) {
   Ranks groups;
-  for (auto& each : backend::tcp_group(size, config)) groups.emplace_back(Group(std::move(each)));
+  for (auto& each : backend::job_group(size, config)) groups.emplace_back(Group(std::move(each)));
   return groups;
 }
+
+/// Over sockets, and over shared memory.
+class JobGroup : public testing::TestWithParam<Backend> {
+ protected:
+  Ranks job(int size, Config config = {}) const {
+    config.backend = GetParam();
+    return make(size, config);
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Wires, JobGroup, testing::Values(Backend::tcp, Backend::shm),
+                         [](const auto& each) { return std::string(to_string(each.param)); });
 
 /// Runs `main` once per rank, each on a thread of its own, which drops its handle at the end.
 void run(Ranks groups, const std::function<void(Group)>& main) {
@@ -82,10 +93,10 @@ void expect_sum(const Group& group, int base) {
   EXPECT_EQ(data, (std::vector<std::int64_t>{sum, 10 * sum}));
 }
 
-TEST(Tcp, tells_who_it_is) {
-  run(job(3), [](const Group& group) {
+TEST_P(JobGroup, tells_who_it_is) {
+  run(job(3), [this](const Group& group) {
     EXPECT_EQ(group.size(), 3);
-    EXPECT_EQ(group.backend(), Backend::tcp);
+    EXPECT_EQ(group.backend(), GetParam());
     EXPECT_EQ(group.local_rank(), group.rank());
     EXPECT_EQ(group.local_size(), 3);
     expect_sum(group, 100);
@@ -94,7 +105,7 @@ TEST(Tcp, tells_who_it_is) {
 
 // --- how a group ends ------------------------------------------------------------------------------------
 
-TEST(Tcp, abort_frees_who_waits_in_a_receive) {
+TEST_P(JobGroup, abort_frees_who_waits_in_a_receive) {
   run(job(3), [](const Group& group) {
     if (group.rank() == 0) {
       (void)group.recv<std::int32_t>({1}, 1);
@@ -112,7 +123,7 @@ TEST(Tcp, abort_frees_who_waits_in_a_receive) {
   });
 }
 
-TEST(Tcp, abort_frees_who_waits_in_a_collective) {
+TEST_P(JobGroup, abort_frees_who_waits_in_a_collective) {
   for (const std::size_t count : {std::size_t{5}, std::size_t{3'000'000}}) {
     run(job(4), [count](const Group& group) {
       if (group.rank() == 2) {
@@ -128,7 +139,7 @@ TEST(Tcp, abort_frees_who_waits_in_a_collective) {
   }
 }
 
-TEST(Tcp, what_one_rank_finds_wrong_is_told_to_all) {
+TEST_P(JobGroup, what_one_rank_finds_wrong_is_told_to_all) {
   std::vector<std::optional<Failure>> heard(4);
   run(job(4), [&heard](const Group& group) {
     // Only the last rank can see it: it is sent three elements and wants five.
@@ -146,7 +157,7 @@ TEST(Tcp, what_one_rank_finds_wrong_is_told_to_all) {
   for (const auto& each : heard) EXPECT_EQ(each, heard[3]) << (each ? each->text : "nothing");
 }
 
-TEST(Tcp, who_drops_its_handle_says_goodbye) {
+TEST_P(JobGroup, who_drops_its_handle_says_goodbye) {
   for (const std::size_t eager : {std::size_t{1000}, std::size_t{32} << 20U}) {
     SCOPED_TRACE(eager);
     Config config;
@@ -172,7 +183,7 @@ TEST(Tcp, who_drops_its_handle_says_goodbye) {
   }
 }
 
-TEST(Tcp, a_goodbye_does_not_disturb_the_others) {
+TEST_P(JobGroup, a_goodbye_does_not_disturb_the_others) {
   run(job(3), [](const Group& group) {
     if (group.rank() == 2) return;
     const int other = 1 - group.rank();
@@ -188,7 +199,7 @@ TEST(Tcp, a_goodbye_does_not_disturb_the_others) {
 
 // --- several groups --------------------------------------------------------------------------------------
 
-TEST(Tcp, parts_of_a_group_are_independent) {
+TEST_P(JobGroup, parts_of_a_group_are_independent) {
   run(job(4), [](const Group& group) {
     const bool even = group.rank() % 2 == 0;
     std::optional<Group> part = group.split(even ? 0 : 1, -group.rank() + 10);
@@ -219,7 +230,7 @@ TEST(Tcp, parts_of_a_group_are_independent) {
   });
 }
 
-TEST(Tcp, a_part_outlives_the_group_it_came_from) {
+TEST_P(JobGroup, a_part_outlives_the_group_it_came_from) {
   run(job(3), [](Group group) {
     std::optional<Group> part = group.split(0);
     {
@@ -231,8 +242,8 @@ TEST(Tcp, a_part_outlives_the_group_it_came_from) {
   });
 }
 
-TEST(Tcp, two_jobs_at_once_do_not_meet) {
-  const auto one_job = [](int size, int base) {
+TEST_P(JobGroup, two_jobs_at_once_do_not_meet) {
+  const auto one_job = [this](int size, int base) {
     run(job(size), [base](const Group& group) {
       for (int i = 0; i < 30; ++i) {
         expect_sum(group, base + i);
@@ -251,7 +262,7 @@ TEST(Tcp, two_jobs_at_once_do_not_meet) {
 
 // --- joining ---------------------------------------------------------------------------------------------
 
-TEST(Tcp, settings_that_differ_are_refused_with_both_values) {
+TEST(Job, settings_that_differ_are_refused_with_both_values) {
   const auto ends = rendezvous::make_local(2, base::real_scheduler());
   std::vector<std::thread> threads;
   std::atomic<int> refused{0};
@@ -263,8 +274,8 @@ TEST(Tcp, settings_that_differ_are_refused_with_both_values) {
       identity.rank = rank;
       identity.size = 2;
       try {
-        (void)transport::tcp::Node::join(identity, config, *ends[static_cast<std::size_t>(rank)],
-                                         net::resolve({"127.0.0.1", 0}).front());
+        (void)transport::Job::join(identity, config, *ends[static_cast<std::size_t>(rank)],
+                                   net::resolve({"127.0.0.1", 0}).front());
         ADD_FAILURE() << "rank " << rank << " has joined";
       } catch (const base::Problem& problem) {
         const std::string text = problem.what();
@@ -281,7 +292,7 @@ TEST(Tcp, settings_that_differ_are_refused_with_both_values) {
 
 // --- much ------------------------------------------------------------------------------------------------
 
-TEST(Tcp, much_both_ways_at_once) {
+TEST_P(JobGroup, much_both_ways_at_once) {
   constexpr std::int64_t count = 16 << 20;  // 64 MiB
   run(job(2), [](const Group& group) {
     const int other = 1 - group.rank();
@@ -290,7 +301,7 @@ TEST(Tcp, much_both_ways_at_once) {
   });
 }
 
-TEST(Tcp, many_messages_of_all_sizes) {
+TEST_P(JobGroup, many_messages_of_all_sizes) {
   run(job(3), [](const Group& group) {
     std::vector<Request> sends;
     std::vector<std::vector<std::int32_t>> out;

@@ -1,0 +1,84 @@
+#include "backend/jobs.hpp"
+
+#include <fmt/format.h>
+
+#include <exception>
+#include <mutex>
+#include <numeric>
+
+#include "base/log.hpp"
+#include "base/problem.hpp"
+#include "net/address.hpp"
+#include "rendezvous/local.hpp"
+#include "transport/shm/shm.hpp"
+#include "transport/tcp/tcp.hpp"
+
+namespace rondo::backend {
+
+using transport::Job;
+
+namespace {
+
+std::vector<int> everybody(const Job& job) {
+  std::vector<int> ranks(static_cast<std::size_t>(job.size()));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return ranks;
+}
+
+std::shared_ptr<GroupBackend> over_tcp(const std::shared_ptr<Job>& job) {
+  auto wires = transport::tcp::connect(job, {}, everybody(*job));
+  auto engine = std::make_shared<Engine>(job->bell(), job->ranks_here(), job->config(), job);
+  return make_mesh(std::move(engine), std::move(wires), {});
+}
+
+std::shared_ptr<GroupBackend> over_shm(const std::shared_ptr<Job>& job) {
+  const auto host = transport::shm::Host::open(job);
+  auto wires = transport::shm::connect(host, {}, everybody(*job));
+  auto engine = std::make_shared<Engine>(host->bell(), job->size(), job->config(), host);
+  return make_mesh(std::move(engine), std::move(wires), {});
+}
+
+}  // namespace
+
+std::shared_ptr<GroupBackend> join_job(std::shared_ptr<Job> job) {
+  const Config& config = job->config();
+  if (config.backend == Backend::tcp) return over_tcp(job);
+  if (config.backend == Backend::shm) return over_shm(job);
+  if (!job->apart().empty()) return over_tcp(job);
+  try {
+    return over_shm(job);
+  } catch (const base::Problem& problem) {
+    if (problem.kind() != ErrorKind::unavailable) throw;
+    // Told to all ranks alike.
+    base::Log(config.log).warn(fmt::format("no shared memory, tcp instead: {}", problem.what()));
+    return over_tcp(job);
+  }
+}
+
+std::vector<std::shared_ptr<GroupBackend>> job_group(int size, const Config& config) {
+  const net::Address loopback = net::resolve({"127.0.0.1", 0}).front();
+  const auto ends = rendezvous::make_local(size, base::real_scheduler());
+  std::vector<std::shared_ptr<GroupBackend>> groups(static_cast<std::size_t>(size));
+  std::exception_ptr first;
+  std::mutex mutex;
+  std::vector<base::Thread> joining;
+  for (int rank = 0; rank < size; ++rank) {
+    joining.push_back(base::real_scheduler().spawn([&, rank] {
+      try {
+        control::Identity identity;
+        identity.rank = rank;
+        identity.size = size;
+        const auto at = static_cast<std::size_t>(rank);
+        groups[at] = join_job(Job::join(identity, config, *ends[at], loopback));
+      } catch (...) {
+        std::lock_guard lock(mutex);
+        if (!first) first = std::current_exception();
+      }
+    }));
+  }
+  for (base::Thread& each : joining) each.join();
+  if (first) std::rethrow_exception(first);
+  return groups;
+}
+
+}  // namespace rondo::backend

@@ -1,0 +1,68 @@
+#pragma once
+/// What the groups of a job have in common, whatever their wires: members who are ranks of the job, and a
+/// watcher who tells why a group has ended.
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "transport/framed.hpp"
+#include "transport/job.hpp"
+
+namespace rondo::transport {
+
+/// Leaves to its kinds: where streams come from, the arena, sub-groups. They call leave() in their
+/// destructor.
+class JobTransport : public FramedTransport, private control::Watched {
+ public:
+  /// `members`: ranks of the job in the group's order, this one included; `group`: hash_of its id. `bell` is
+  /// what this process's waiters sleep on.
+  JobTransport(std::shared_ptr<Job> job, base::Event& bell, std::uint64_t group, std::vector<int> members,
+               Streams streams);
+
+  int local_rank() const noexcept override;
+  int local_size() const noexcept override;
+  bool poll() override;
+  using FramedTransport::poll;
+  base::TimePoint next_turn() const override;
+  void fail(const Failure& cause) override;
+  bool failed() const noexcept override { return failed_.load(std::memory_order_acquire); }
+  std::optional<Failure> failure() const override;
+
+ protected:
+  /// From now on the watcher tells this group; once, at the end of a kind's constructor.
+  void enroll() { job_->watcher().enroll(group_, *this); }
+  /// The watcher tells it no more, and its wires close.
+  void leave() noexcept;
+  const std::shared_ptr<Job>& job() const noexcept { return job_; }
+  const std::vector<int>& members() const noexcept { return members_; }
+  /// Ranks of the job, of ranks of this group.
+  std::vector<int> members_of(std::span<const int> ranks) const;
+
+ private:
+  bool keep(const Failure& cause);
+  void broken(const Failure& cause) override;
+  void ended(const Failure& cause) override { keep(cause); }
+  void lost(int peer, const std::string& why) override;
+  void mourn();
+
+  std::shared_ptr<Job> job_;
+  base::Event& bell_;
+  std::uint64_t group_;
+  std::vector<int> members_;
+  std::optional<Failure> suspicion_;  // a wire has ended: whose fault it was may still be told
+  base::TimePoint suspected_until_{};
+  std::atomic<bool> anybody_lost_{false};
+  std::atomic<bool> failed_{false};
+  mutable std::mutex mutex_;
+  std::vector<std::pair<int, std::string>> lost_;  // members whose process is gone, and the words for it
+  std::optional<Failure> failure_;
+};
+
+/// The place of rank `self` of the job in `members`.
+int place_in(const std::vector<int>& members, int self) noexcept;
+
+}  // namespace rondo::transport

@@ -1,0 +1,59 @@
+#pragma once
+/// Where things lie in the segments of shared memory. All of it is plain arithmetic; zero is a valid start of
+/// everything.
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/bell.hpp"
+#include "transport/byte_ring.hpp"
+#include "transport/header.hpp"
+
+namespace rondo::transport::shm {
+
+inline constexpr std::size_t page_bytes = 4096;
+/// The maker's token.
+inline constexpr std::size_t token_bytes = 64;
+/// Of each ring: one direction of a pair's lane.
+inline constexpr std::size_t ring_bytes = 64 * 1024;
+
+constexpr std::size_t page_up(std::size_t bytes) {
+  return (bytes + page_bytes - 1) / page_bytes * page_bytes;
+}
+
+/// What a rank publishes in an arena.
+struct Owner {
+  alignas(64) std::atomic<std::uint64_t> step{0};
+  alignas(64) std::array<std::array<std::byte, Header::fixed_bytes>, 2> lines{};
+};
+
+/// The segment of a job: a bell for every rank.
+struct JobLayout {
+  std::size_t ranks;
+
+  std::size_t bell(std::size_t rank) const { return token_bytes + rank * sizeof(base::Bell); }
+  std::size_t bytes() const { return page_up(bell(ranks)); }
+};
+
+/// The segment of a group of `ranks` with `slot_bytes` of arena for each. What stands before the rings is
+/// reserved when the segment is made; a ring by its writer at the first byte.
+struct GroupLayout {
+  std::size_t ranks;
+  std::size_t slot_bytes;
+
+  std::size_t owner(std::size_t rank) const { return token_bytes + rank * sizeof(Owner); }
+  std::size_t ring_index(std::size_t from, std::size_t to, std::size_t lane) const {
+    return (from * ranks + to) * lane_count + lane;
+  }
+  std::size_t ring_state(std::size_t index) const { return owner(ranks) + index * sizeof(RingState); }
+  std::size_t slot(std::size_t rank) const {
+    return page_up(ring_state(ranks * ranks * lane_count)) + rank * slot_bytes;
+  }
+  std::size_t reserved() const { return page_up(slot(ranks)); }
+  std::size_t ring(std::size_t index) const { return reserved() + index * ring_bytes; }
+  std::size_t bytes() const { return ring(ranks * ranks * lane_count); }
+};
+
+}  // namespace rondo::transport::shm

@@ -1,0 +1,209 @@
+#include "transport/shm/segment.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <optional>
+#include <string>
+#include <system_error>
+
+#include "base/problem.hpp"
+#include "net/local.hpp"
+
+namespace rondo::transport::shm {
+
+namespace {
+
+using base::Problem;
+
+[[noreturn]] void unavailable(const std::string& what, int cause) {
+  throw Problem(ErrorKind::unavailable, -1,
+                fmt::format("{}: {}", what, std::generic_category().message(cause)));
+}
+
+std::optional<std::uint64_t> number_in(const char* path) {
+  std::ifstream file(path);
+  std::uint64_t value = 0;
+  if (file >> value) return value;
+  return std::nullopt;
+}
+
+std::uint64_t available_in_machine() {
+  std::ifstream file("/proc/meminfo");
+  std::string name;
+  std::string rest;
+  std::uint64_t kibibytes = 0;
+  while (file >> name >> kibibytes && std::getline(file, rest)) {
+    if (name == "MemAvailable:") return kibibytes * 1024;
+  }
+  return std::numeric_limits<std::uint64_t>::max();
+}
+
+}  // namespace
+
+std::uint64_t memory_left() {
+  std::uint64_t left = available_in_machine();
+  const auto most = number_in("/sys/fs/cgroup/memory.max");
+  const auto used = number_in("/sys/fs/cgroup/memory.current");
+  if (most && used) left = std::min(left, *most - std::min(*most, *used));
+  return left;
+}
+
+Segment::Segment(std::size_t bytes)
+    : fd_(memfd_create("rondo", MFD_CLOEXEC | MFD_ALLOW_SEALING)), bytes_(bytes) {
+  const std::string what = fmt::format("cannot make a segment of {} bytes of shared memory", bytes);
+  if (!fd_ || ftruncate(fd_.get(), static_cast<off_t>(bytes)) != 0 ||
+      fcntl(fd_.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
+    unavailable(what, errno);
+  map();
+}
+
+Segment::Segment(base::Fd descriptor, std::size_t bytes) : fd_(std::move(descriptor)), bytes_(bytes) {
+  struct stat about {};
+  if (fstat(fd_.get(), &about) != 0) unavailable("cannot use the segment of shared memory", errno);
+  // Memory that somebody could cut would be a trap.
+  const int seals = fcntl(fd_.get(), F_GET_SEALS);
+  if (static_cast<std::size_t>(about.st_size) != bytes || seals < 0 || (seals & F_SEAL_SHRINK) == 0) {
+    throw Problem(ErrorKind::unavailable, -1,
+                  fmt::format("what was handed over is no segment of {} bytes of shared memory", bytes));
+  }
+  map();
+}
+
+Segment::~Segment() {
+  if (data_ != nullptr) munmap(data_, bytes_);
+}
+
+void Segment::map() {
+  void* const memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0);
+  if (memory == MAP_FAILED) unavailable(fmt::format("cannot map {} bytes of shared memory", bytes_), errno);
+  data_ = static_cast<std::byte*>(memory);
+}
+
+void Segment::reserve(std::size_t offset, std::size_t bytes) {
+  // The system would rather end processes than refuse: asked for more than there is, it is not even asked.
+  if (const std::uint64_t left = memory_left(); bytes > left) {
+    throw Problem(ErrorKind::unavailable, -1,
+                  fmt::format("{} bytes of shared memory are needed, {} are available", bytes, left));
+  }
+  int result = 0;
+  do {
+    result = fallocate(fd_.get(), 0, static_cast<off_t>(offset), static_cast<off_t>(bytes));
+  } while (result != 0 && errno == EINTR);
+  if (result != 0) unavailable(fmt::format("cannot reserve {} bytes of shared memory", bytes), errno);
+}
+
+namespace {
+
+// What the maker and the others tell each other, one after the other: "ok" or why not, with the token.
+struct Word {
+  bool good = true;
+  std::string text;
+};
+
+void say(const net::SocketStream& to, const Word& word, base::Deadline& deadline) {
+  const std::string text = word.text.substr(0, 1024);
+  std::string frame;
+  frame += word.good ? 'y' : 'n';
+  frame += static_cast<char>(text.size() & 0xffU);
+  frame += static_cast<char>(text.size() >> 8U);
+  frame += text;
+  net::write_all(to.fd(), std::as_bytes(std::span(frame)), deadline);
+}
+
+Word hear(const net::SocketStream& from, base::Deadline& deadline) {
+  std::array<std::byte, 3> head;
+  net::read_all(from.fd(), head, deadline);
+  const std::size_t length =
+      std::to_integer<std::size_t>(head[1]) + 256 * std::to_integer<std::size_t>(head[2]);
+  Word word{head[0] == std::byte{'y'}, std::string(length, '\0')};
+  net::read_all(from.fd(), std::as_writable_bytes(std::span(word.text)), deadline);
+  return word;
+}
+
+[[noreturn]] void refuse(const std::string& text) { throw Problem(ErrorKind::unavailable, -1, text); }
+
+std::unique_ptr<Segment> make(std::size_t bytes, std::size_t reserved, const control::Nonce& token) {
+  auto segment = std::make_unique<Segment>(bytes);
+  segment->reserve(0, reserved);
+  std::memcpy(segment->data(), token.data(), token.size());
+  return segment;
+}
+
+class Maker {
+ public:
+  Maker(Job& job, std::uint64_t group, const std::vector<int>& members, base::Deadline& deadline)
+      : job_(job), deadline_(deadline) {
+    for (const int member : members) {
+      if (member == job.rank()) continue;
+      peers_.emplace_back(member, job.local_link(control::Purpose::segment, group, member, deadline));
+    }
+  }
+
+  std::unique_ptr<Segment> run(std::size_t bytes, std::size_t reserved) {
+    const control::Nonce token = control::random_nonce();
+    std::unique_ptr<Segment> segment;
+    Word verdict{true, std::string(reinterpret_cast<const char*>(token.data()), token.size())};
+    try {
+      segment = make(bytes, reserved, token);
+    } catch (const Problem& problem) {
+      verdict = {false, fmt::format("rank {}: {}", job_.rank(), problem.what())};
+    }
+    for (auto& [rank, peer] : peers_) {
+      say(peer, verdict, deadline_);
+      if (verdict.good) net::send_descriptor(peer.fd(), segment->descriptor(), deadline_);
+    }
+    if (!verdict.good) refuse(verdict.text);
+    verdict.text.clear();
+    for (auto& [rank, peer] : peers_) {
+      const Word theirs = hear(peer, deadline_);
+      if (verdict.good && !theirs.good) verdict = {false, fmt::format("rank {}: {}", rank, theirs.text)};
+    }
+    for (auto& [rank, peer] : peers_) say(peer, verdict, deadline_);
+    if (!verdict.good) refuse(verdict.text);
+    return segment;
+  }
+
+ private:
+  Job& job_;
+  base::Deadline& deadline_;
+  std::vector<std::pair<int, net::SocketStream>> peers_;
+};
+
+std::unique_ptr<Segment> take(const net::SocketStream& maker, std::size_t bytes, base::Deadline& deadline) {
+  const Word offer = hear(maker, deadline);
+  if (!offer.good) refuse(offer.text);
+  std::unique_ptr<Segment> segment;
+  Word mine;
+  try {
+    segment = std::make_unique<Segment>(net::receive_descriptor(maker.fd(), deadline), bytes);
+    if (offer.text.size() > bytes || std::memcmp(segment->data(), offer.text.data(), offer.text.size()) != 0)
+      mine = {false, "the segment of shared memory is another one here"};
+  } catch (const Problem& problem) {
+    if (problem.kind() == ErrorKind::timed_out) throw;
+    mine = {false, problem.what()};
+  }
+  say(maker, mine, deadline);
+  const Word verdict = hear(maker, deadline);
+  if (!verdict.good) refuse(verdict.text);
+  return segment;
+}
+
+}  // namespace
+
+std::unique_ptr<Segment> share(Job& job, std::uint64_t purpose_group, const std::vector<int>& members,
+                               std::size_t bytes, std::size_t reserved, base::Deadline& deadline) {
+  const int maker = *std::min_element(members.begin(), members.end());
+  if (maker == job.rank()) return Maker(job, purpose_group, members, deadline).run(bytes, reserved);
+  return take(job.local_link(control::Purpose::segment, purpose_group, maker, deadline), bytes, deadline);
+}
+
+}  // namespace rondo::transport::shm

@@ -1,0 +1,207 @@
+#include "transport/shm/shm.hpp"
+
+#include <fmt/format.h>
+
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "base/problem.hpp"
+#include "transport/job_transport.hpp"
+#include "transport/shm/layout.hpp"
+
+namespace rondo::transport::shm {
+
+namespace {
+
+/// A segment and what lies in it.
+class GroupMemory {
+ public:
+  GroupMemory(const GroupLayout& layout, std::unique_ptr<Segment> segment)
+      : layout_(layout), segment_(std::move(segment)) {}
+
+  std::size_t ranks() const noexcept { return layout_.ranks; }
+  std::size_t slot_bytes() const noexcept { return layout_.slot_bytes; }
+  Owner& owner(int rank) noexcept { return at<Owner>(layout_.owner(static_cast<std::size_t>(rank))); }
+  std::span<std::byte> slot(int rank) noexcept {
+    return {segment_->data() + layout_.slot(static_cast<std::size_t>(rank)), layout_.slot_bytes};
+  }
+  std::size_t ring_index(int from, int to, int lane) const noexcept {
+    return layout_.ring_index(static_cast<std::size_t>(from), static_cast<std::size_t>(to),
+                              static_cast<std::size_t>(lane));
+  }
+  ByteRing ring(std::size_t index) noexcept {
+    return {at<RingState>(layout_.ring_state(index)), segment_->data() + layout_.ring(index), ring_bytes};
+  }
+  /// False when there is no memory for it: the group has then ended.
+  bool reserve_ring(std::size_t index) {
+    try {
+      segment_->reserve(layout_.ring(index), ring_bytes);
+      return true;
+    } catch (const base::Problem& problem) {
+      const int rank = group_->rank();
+      group_->fail(Failure{problem.kind(), rank, fmt::format("rank {}: {}", rank, problem.what())});
+      return false;
+    }
+  }
+  void belongs_to(Transport& group) noexcept { group_ = &group; }
+
+ private:
+  template <class Thing>
+  Thing& at(std::size_t offset) noexcept {
+    // The memory was zero, which is how these begin.
+    return *reinterpret_cast<Thing*>(segment_->data() + offset);
+  }
+
+  GroupLayout layout_;
+  std::unique_ptr<Segment> segment_;
+  Transport* group_ = nullptr;
+};
+
+/// Both directions of a pair's lane.
+class RingStream final : public net::Stream {
+ public:
+  RingStream(GroupMemory& memory, std::size_t in, std::size_t out, base::Bell& peer) noexcept
+      : memory_(memory), in_(in), out_(out), peer_(peer) {}
+  ~RingStream() override { shutdown(); }
+
+  net::Moved read(std::span<std::byte> memory) override {
+    const ByteRing::Result result = memory_.ring(in_).read(memory);
+    if (result.wake) peer_.nudge();
+    return result.moved;
+  }
+  net::Moved writev(std::span<const std::byte> first, std::span<const std::byte> second) override {
+    if (!reserved_ && !memory_.reserve_ring(out_)) return {net::Moved::State::closed, 0};
+    reserved_ = true;
+    const ByteRing::Result result = memory_.ring(out_).write(first, second);
+    if (result.wake) peer_.nudge();
+    return result.moved;
+  }
+  void shutdown() noexcept override {
+    if (std::exchange(over_, true)) return;
+    memory_.ring(out_).close_writer();
+    memory_.ring(in_).close_reader();
+    peer_.nudge();
+  }
+
+ private:
+  GroupMemory& memory_;
+  std::size_t in_;
+  std::size_t out_;
+  base::Bell& peer_;
+  bool reserved_ = false;
+  bool over_ = false;
+};
+
+/// The group's arena as this rank sees it.
+class SharedArena final : public Arena {
+ public:
+  SharedArena(GroupMemory& memory, int rank, std::vector<base::Bell*> others)
+      : memory_(memory), own_(memory.owner(rank)), others_(std::move(others)) {}
+
+  std::span<std::byte> slot(int rank) noexcept override { return memory_.slot(rank); }
+  std::span<std::byte> line(int rank, unsigned turn) noexcept override {
+    return memory_.owner(rank).lines[turn & 1U];
+  }
+  void publish(std::uint64_t step) override {
+    own_.step.store(step, std::memory_order_seq_cst);
+    for (base::Bell* each : others_) each->nudge();
+  }
+  std::uint64_t reached(int rank) const noexcept override {
+    return memory_.owner(rank).step.load(std::memory_order_seq_cst);
+  }
+
+ private:
+  GroupMemory& memory_;
+  Owner& own_;
+  std::vector<base::Bell*> others_;
+};
+
+FramedTransport::Streams streams_of(GroupMemory& memory, Host& host, const std::vector<int>& members) {
+  const int rank = place_in(members, host.job().rank());
+  FramedTransport::Streams streams(members.size());
+  for (int peer = 0; peer < static_cast<int>(members.size()); ++peer) {
+    if (peer == rank) continue;
+    const auto at = static_cast<std::size_t>(peer);
+    for (int lane = 0; lane < lane_count; ++lane) {
+      streams[at][static_cast<std::size_t>(lane)] =
+          std::make_unique<RingStream>(memory, memory.ring_index(peer, rank, lane),
+                                       memory.ring_index(rank, peer, lane), host.bell_of(members[at]));
+    }
+  }
+  return streams;
+}
+
+class ShmTransport final : public JobTransport {
+ public:
+  ShmTransport(std::shared_ptr<Host> host, std::unique_ptr<GroupMemory> memory, std::uint64_t group,
+               const std::vector<int>& members)
+      : JobTransport(host->shared_job(), host->bell(), group, members, streams_of(*memory, *host, members)),
+        host_(std::move(host)),
+        memory_(std::move(memory)) {
+    memory_->belongs_to(*this);
+    if (memory_->slot_bytes() > 0 && members.size() > 1) {
+      std::vector<base::Bell*> others;
+      for (const int each : members) {
+        if (each != job()->rank()) others.push_back(&host_->bell_of(each));
+      }
+      arena_.emplace(*memory_, rank(), std::move(others));
+    }
+    enroll();
+  }
+  ~ShmTransport() override { leave(); }
+
+  Backend kind() const noexcept override { return Backend::shm; }
+  Arena* arena() noexcept override { return arena_ ? &*arena_ : nullptr; }
+
+  std::unique_ptr<Transport> sub(const GroupId& id, std::span<const int> chosen) override {
+    return connect(host_, id, members_of(chosen));
+  }
+
+ private:
+  std::shared_ptr<Host> host_;
+  std::unique_ptr<GroupMemory> memory_;
+  std::optional<SharedArena> arena_;
+};
+
+// Names the job's own segment among those of groups, whose ids have an even length.
+std::uint64_t job_segment() { return hash_of({0}); }
+
+}  // namespace
+
+Host::Host(std::shared_ptr<Job> job, std::unique_ptr<Segment> segment)
+    : job_(std::move(job)),
+      segment_(std::move(segment)),
+      bell_(base::real_scheduler(), bell_of(job_->rank())) {}
+
+base::Bell& Host::bell_of(int rank) noexcept {
+  const JobLayout layout{static_cast<std::size_t>(job_->size())};
+  return *reinterpret_cast<base::Bell*>(segment_->data() + layout.bell(static_cast<std::size_t>(rank)));
+}
+
+std::shared_ptr<Host> Host::open(std::shared_ptr<Job> job) {
+  if (!job->apart().empty()) {
+    throw base::Problem(ErrorKind::unavailable, -1, "shm needs all ranks on one host, but " + job->apart());
+  }
+  base::Deadline deadline(base::real_scheduler(), job->config().init_timeout);
+  std::vector<int> everybody(static_cast<std::size_t>(job->size()));
+  std::iota(everybody.begin(), everybody.end(), 0);
+  const std::size_t bytes = JobLayout{everybody.size()}.bytes();
+  auto segment = share(*job, job_segment(), everybody, bytes, bytes, deadline);
+  return std::shared_ptr<Host>(new Host(std::move(job), std::move(segment)));
+}
+
+std::unique_ptr<Transport> connect(const std::shared_ptr<Host>& host, const GroupId& id,
+                                   std::vector<int> members) {
+  const Config& config = host->job().config();
+  base::Deadline deadline(base::real_scheduler(), config.timeout);
+  const std::uint64_t group = hash_of(id);
+  // A group of one needs no wires.
+  const std::size_t slot = members.size() > 1 ? config.arena_bytes / 256 * 256 : 0;
+  const GroupLayout layout{members.size(), slot};
+  auto segment = share(host->job(), group, members, layout.bytes(), layout.reserved(), deadline);
+  auto memory = std::make_unique<GroupMemory>(layout, std::move(segment));
+  return std::make_unique<ShmTransport>(host, std::move(memory), group, members);
+}
+
+}  // namespace rondo::transport::shm
