@@ -6,9 +6,11 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/problem.hpp"
 #include "base/scheduler.hpp"
 #include "control/handshake.hpp"
 #include "net/socket.hpp"
@@ -21,6 +23,13 @@ struct StarOptions {
   /// Takes a line about a connection that was dropped; empty: nobody is told.
   std::function<void(const std::string& line)> report = {};
   base::Duration handshake_limit = std::chrono::seconds(2);  ///< of each newcomer
+  /// Ends an exchange of the server from outside. A descriptor that wakes the server when it is readable; -1:
+  /// none.
+  int stop = -1;
+  /// Asked whenever the server has looked around, with how many ranks have joined; what it gives is thrown,
+  /// here and on every rank that has joined. When it gives nothing, `stop` must not be readable any more.
+  /// Empty: a readable `stop` is a Problem(aborted).
+  std::function<std::optional<base::Problem>(std::size_t joined)> stop_reason = {};
 };
 
 /// Listeners on the addresses of a host, all on one port. Throws Problem(unavailable) when there is not at

@@ -29,7 +29,9 @@ class StarServer final : public Rendezvous {
         listeners_(std::move(listeners)),
         hall_(who, scheduler_, [this](const control::Hello& guest) { return judge(guest); }, options.report,
               {.limit = options.handshake_limit}),
-        joined_(size_, false) {
+        joined_(size_, false),
+        stop_(options.stop),
+        stop_reason_(options.stop_reason) {
     if (who_.rank >= 0) joined_[static_cast<std::size_t>(who_.rank)] = true;
   }
 
@@ -55,6 +57,7 @@ class StarServer final : public Rendezvous {
   std::string roll() const;
   std::vector<Blob> hand_out(const Blob& mine);
   [[noreturn]] void give_up();
+  void obey_stop() const;
   void wait(TimePoint until);
   void tell_failure(const Problem& problem);
 
@@ -65,6 +68,8 @@ class StarServer final : public Rendezvous {
   HandshakeHall hall_;
   std::multimap<int, Member> members_;  // by rank; two of one rank only on the way to failing
   std::vector<bool> joined_;
+  int stop_;
+  std::function<std::optional<Problem>(std::size_t joined)> stop_reason_;
   std::map<int, std::string> turned_away_;  // who could not be believed, by the rank it named
   std::string told_;                        // the roll that the members know
   std::uint32_t exchange_ = 0;
@@ -96,6 +101,7 @@ std::vector<Blob> StarServer::run(const Blob& mine, base::Deadline& deadline) {
     if (!handing_out_ && all_brought()) all = hand_out(mine);
     if (handing_out_ && all_sent()) break;
     if (deadline.expired()) give_up();
+    obey_stop();
     if (!handing_out_) tell_roll();
     wait(std::min(deadline.end(), hall_.next_limit()));
   }
@@ -250,8 +256,19 @@ void StarServer::give_up() {
   throw Problem(ErrorKind::timed_out, missing.empty() ? -1 : missing.front(), text);
 }
 
+void StarServer::obey_stop() const {
+  if (stop_reason_) {
+    if (const auto reason = stop_reason_(members_.size())) throw Problem(*reason);
+    return;
+  }
+  pollfd polled{stop_, POLLIN, 0};
+  if (stop_ >= 0 && ::poll(&polled, 1, 0) > 0)
+    throw Problem(ErrorKind::aborted, -1, "the rendezvous was stopped");
+}
+
 void StarServer::wait(TimePoint until) {
   std::vector<pollfd> polled;
+  if (stop_ >= 0) polled.push_back({stop_, POLLIN, 0});
   if (hall_.has_room())
     for (const net::Listener& listener : listeners_) polled.push_back({listener.fd(), POLLIN, 0});
   hall_.append_to(polled);
