@@ -1,6 +1,7 @@
 #pragma once
 /// A file descriptor that closes itself.
 
+#include <string>
 #include <utility>
 
 namespace rondo::base {
@@ -22,5 +23,8 @@ class Fd {
  private:
   int fd_ = -1;
 };
+
+/// errno's words; when descriptors have run out, the limit too.
+std::string error_words(int cause);
 
 }  // namespace rondo::base

@@ -2,8 +2,11 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
+#include <cerrno>
+#include <string>
 #include <utility>
 
 namespace {
@@ -66,6 +69,15 @@ TEST(Fd, release_gives_it_away) {
   fd.reset();
   EXPECT_FALSE(fd);
   EXPECT_FALSE(is_open(number));
+}
+
+TEST(ErrorWords, name_the_limit_when_descriptors_have_run_out) {
+  rlimit limit{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  const std::string words = rondo::base::error_words(EMFILE);
+  EXPECT_NE(words.find("the limit of this process is " + std::to_string(limit.rlim_cur)), std::string::npos)
+      << words;
+  EXPECT_EQ(rondo::base::error_words(ENOENT).find("limit"), std::string::npos);
 }
 
 }  // namespace

@@ -6,7 +6,6 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/ioctl.h>
-#include <sys/resource.h>
 #include <sys/uio.h>
 
 #include <algorithm>
@@ -28,17 +27,8 @@ using base::Duration;
 using base::Fd;
 using base::Problem;
 
-/// errno's words; when descriptors have run out, the limit too.
-std::string words(int cause) {
-  std::string text = std::generic_category().message(cause);
-  rlimit limit{};
-  if (cause == EMFILE && getrlimit(RLIMIT_NOFILE, &limit) == 0)
-    text += fmt::format(" (the limit of this process is {})", limit.rlim_cur);
-  return text;
-}
-
 [[noreturn]] void unavailable(const std::string& what, int cause) {
-  throw Problem(ErrorKind::unavailable, -1, what + ": " + words(cause));
+  throw Problem(ErrorKind::unavailable, -1, what + ": " + base::error_words(cause));
 }
 
 std::string seconds(Duration time) {
@@ -327,7 +317,11 @@ void write_all(int fd, std::span<const std::byte> bytes, Deadline& deadline) {
 
 bool SocketStream::acknowledged() const noexcept {
   int left = 0;
-  return ioctl(fd_.get(), TIOCOUTQ, &left) != 0 || left == 0;
+  if (ioctl(fd_.get(), TIOCOUTQ, &left) != 0 || left == 0) return true;
+  // A connection that was reset goes on counting what it will never deliver.
+  tcp_info info{};
+  socklen_t length = sizeof(info);
+  return getsockopt(fd_.get(), IPPROTO_TCP, TCP_INFO, &info, &length) == 0 && info.tcpi_state == TCP_CLOSE;
 }
 
 }  // namespace rondo::net

@@ -192,6 +192,21 @@ TEST(SocketStream, a_reset_connection_is_closed) {
   EXPECT_EQ(stream.read(memory).state, Moved::State::closed);
 }
 
+TEST(SocketStream, acknowledged_when_all_has_arrived_or_never_will) {
+  Pair pair;
+  SocketStream stream(std::move(pair.near));
+  EXPECT_TRUE(stream.acknowledged());
+  const std::vector<std::byte> words(100, std::byte{7});
+  EXPECT_EQ(stream.writev(words, {}).bytes, words.size());
+  while (!stream.acknowledged()) rondo::base::real_scheduler().yield();
+  SocketStream far(std::move(pair.far));
+  std::vector<std::byte> got(words.size());
+  EXPECT_EQ(far.read(got).bytes, words.size());
+  far = SocketStream(rondo::base::Fd());          // it closes, all read
+  EXPECT_GT(stream.writev(words, {}).bytes, 0U);  // and answers this by a reset
+  while (!stream.acknowledged()) rondo::base::real_scheduler().yield();
+}
+
 TEST(ReadAll, a_peer_that_closes_in_the_middle_is_named) {
   Pair pair;
   const std::string peer = to_string(peer_address(pair.near.get()));

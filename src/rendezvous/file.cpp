@@ -9,7 +9,6 @@
 #include <cerrno>
 #include <map>
 #include <optional>
-#include <system_error>
 #include <utility>
 
 #include "base/check.hpp"
@@ -35,7 +34,7 @@ std::string hex(std::span<const std::byte> bytes) {
 
 [[noreturn]] void fail(std::string_view what, const fs::path& path) {
   throw Problem(ErrorKind::unavailable, -1,
-                fmt::format("cannot {} {}: {}", what, path.string(), std::generic_category().message(errno)));
+                fmt::format("cannot {} {}: {}", what, path.string(), base::error_words(errno)));
 }
 
 /// The file appears whole or not at all.
@@ -54,6 +53,7 @@ void write_file(const fs::path& path, const fs::path& under_way, std::string_vie
 std::optional<std::string> read_file(const fs::path& path, std::size_t most) {
   const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat about {};
+  if (!fd && (errno == EMFILE || errno == ENFILE)) fail("open", path);
   if (!fd || ::fstat(fd.get(), &about) != 0 || !S_ISREG(about.st_mode)) return std::nullopt;
   if (about.st_size < 0 || static_cast<std::uint64_t>(about.st_size) > most) return std::nullopt;
   std::string text(static_cast<std::size_t>(about.st_size), '\0');
@@ -103,6 +103,7 @@ class Files final : public Rendezvous {
   std::vector<bool> met_;  // who has seen us
   std::vector<Blob> blobs_;
   std::map<std::size_t, std::string> unbelieved_;
+  bool contested_ = false;  // somebody else writes our file too
   std::optional<Problem> failure_;
 };
 
@@ -120,7 +121,7 @@ std::vector<Blob> Files::exchange(const Blob& mine, base::Deadline& deadline) {
   } catch (const Problem& problem) {
     failure_ = problem;
     (void)::unlink(under_way_.c_str());
-    if (problem.kind() == ErrorKind::timed_out) (void)::unlink(path_of(me()).c_str());
+    if (!contested_) (void)::unlink(path_of(me()).c_str());
     throw;
   }
 }
@@ -202,7 +203,12 @@ std::optional<FileRecord> Files::read(std::size_t rank) {
 void Files::check_own() {
   const std::optional<FileRecord> record = read(me());
   if (!record || record->nonce == nonce_) return;
-  write();  // so that the other one sees it too
+  contested_ = true;
+  // So that the other one sees it too. More than once: it may just be writing over ours.
+  for (int i = 0; i < 4; ++i) {
+    write();
+    scheduler_.sleep_until(scheduler_.now() + std::chrono::milliseconds(25));
+  }
   throw Problem(ErrorKind::unavailable, who_.rank,
                 fmt::format("two processes say that they are rank {} in {}", who_.rank, directory_.string()));
 }
