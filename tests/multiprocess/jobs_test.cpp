@@ -3,7 +3,7 @@
 #include <numeric>
 #include <random>
 
-#include "backends.hpp"
+#include "multiprocess/backends.hpp"
 
 namespace rondo::test {
 namespace {

@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "backends.hpp"
+#include "multiprocess/backends.hpp"
 
 namespace rondo::test {
 namespace {

@@ -3,7 +3,7 @@
 #include <csignal>
 #include <thread>
 
-#include "backends.hpp"
+#include "multiprocess/backends.hpp"
 
 namespace rondo::test {
 namespace {
