@@ -247,11 +247,8 @@ class CollectiveChannel::Done final : public Condition {
   bool met() override {
     if (!pending_.receiving_ && pending_.out_.state == Outgoing::State::done) return true;
     if (pending_.done_) return true;
+    // A frame that cannot leave is no news by itself: a goodbye, or the end of the group, tells why.
     channel_.throw_if_over(pending_.peer_);
-    if (!pending_.receiving_ && pending_.out_.state == Outgoing::State::failed) {
-      throw base::Problem(ErrorKind::disconnected, pending_.peer_,
-                          fmt::format("rank {} left the group", pending_.peer_));
-    }
     return false;
   }
 

@@ -63,7 +63,8 @@ class Match::SendDone final : public Condition {
     if (whole && sending_.frame_.state == Outgoing::State::done) return true;
     if (match_.transport_.failed()) throw problem_of(match_.transport_);
     match_.throw_refusal(sending_.to_);
-    if (match_.peer(sending_.to_).departed || sending_.frame_.state == Outgoing::State::failed) {
+    // A frame that cannot leave is no news by itself: a goodbye, or the end of the group, tells why.
+    if (match_.peer(sending_.to_).departed) {
       throw base::Problem(ErrorKind::disconnected, sending_.to_,
                           fmt::format("rank {} left the group", sending_.to_));
     }

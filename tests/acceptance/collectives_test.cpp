@@ -16,7 +16,7 @@ using Counts = std::vector<std::size_t>;
 std::size_t index_of(int rank) { return static_cast<std::size_t>(rank); }
 
 TEST(Acceptance, B13_SumMaxMinProductAndMean) {
-  in_both(4, [](const Group& group) {
+  everywhere(4, [](const Group& group) {
     const float mine = static_cast<float>(group.rank() + 1);
     const Tensor in = Tensor::of<float>({mine, -mine});
     EXPECT_TRUE(same(group.all_sum(in), Tensor::of<float>({10, -10})));
@@ -44,7 +44,7 @@ TEST(Acceptance, B13_HalvesAccumulateWideAndRoundOnce) {
 }
 
 TEST(Acceptance, B13_IntegerSumsWrap) {
-  in_both(3, [](const Group& group) {
+  everywhere(3, [](const Group& group) {
     EXPECT_TRUE(
         same(group.all_sum(Tensor::of<std::uint8_t>({100, 200})), Tensor::of<std::uint8_t>({44, 88})));
     EXPECT_TRUE(same(group.all_sum(Tensor::of<std::int8_t>({100})), Tensor::of<std::int8_t>({44})));
@@ -59,7 +59,7 @@ TEST(Acceptance, B13_WhatIsNotDefinedIsRefusedByName) {
   EXPECT_FALSE(supported(ReduceOp::min, DType::complex64));
   EXPECT_FALSE(supported(ReduceOp::max, DType::float8_e4m3));
   for (const int size : {1, 3}) {
-    in_both(size, [](const Group& group) {
+    everywhere(size, [](const Group& group) {
       for (const DType dtype : dtypes()) {
         for (const ReduceOp op : reduce_ops()) {
           const Tensor in(dtype, {3 * group.size()});
@@ -107,7 +107,7 @@ TEST(Acceptance, B14_NaNOnAnyRankIsNaNOnAll) {
 }
 
 TEST(Acceptance, B15_AllGatherConcatenatesAlongAxisZero) {
-  in_both(3, [](const Group& group) {
+  everywhere(3, [](const Group& group) {
     const std::int32_t base = 10 * group.rank();
     const Tensor in(std::vector<std::int32_t>{base, base + 1, base + 2, base + 3}, {2, 2});
     const Tensor due(std::vector<std::int32_t>{0, 1, 2, 3, 10, 11, 12, 13, 20, 21, 22, 23}, {6, 2});
@@ -119,7 +119,7 @@ TEST(Acceptance, B15_AllGatherConcatenatesAlongAxisZero) {
 }
 
 TEST(Acceptance, B16_AllToAllVIsCompactAndInOrder) {
-  in_both(2, [](const Group& group) {
+  everywhere(2, [](const Group& group) {
     // Rank 0 keeps one row and sends two; rank 1 sends none and keeps one.
     const bool first = group.rank() == 0;
     const Tensor in = first ? Tensor(std::vector<std::int32_t>{1, 2, 3, 4, 5, 6}, {3, 2})
@@ -134,7 +134,7 @@ TEST(Acceptance, B16_AllToAllVIsCompactAndInOrder) {
 
 TEST(Acceptance, B17_ChecksOfAllToAllVInTheirOrder) {
   constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
-  in_both(2, [](const Group& group) {
+  everywhere(2, [](const Group& group) {
     const auto refuses = [&](std::string_view text, const Tensor& in, const Counts& send,
                              const Counts& recv) {
       expect_error(invalid, {text}, [&] { (void)group.all_to_all_v(in, send, recv); });
@@ -170,7 +170,7 @@ TEST(Acceptance, B17_ChecksOfAllToAllVInTheirOrder) {
 }
 
 TEST(Acceptance, B18_CountsAreCheckedAcrossRanks) {
-  in_both(3, [](const Group& group) {
+  everywhere(3, [](const Group& group) {
     // Rank 1 sends 4 rows to rank 2, which expects 6; all else agrees.
     Counts send(3, 1);
     Counts recv(3, 1);
@@ -189,7 +189,7 @@ TEST(Acceptance, B18_CountsAreCheckedAcrossRanks) {
 
 TEST(Acceptance, B19_ZeroCountsAreLegalEverywhere) {
   for (const int size : {1, 3}) {
-    in_both(size, [](const Group& group) {
+    everywhere(size, [](const Group& group) {
       const Counts none(index_of(group.size()), 0);
       const Tensor empty(DType::float32, {0, 4});
       EXPECT_TRUE(same(group.all_to_all_v(empty, none, none), empty));
@@ -209,7 +209,7 @@ TEST(Acceptance, B19_ZeroCountsAreLegalEverywhere) {
 }
 
 TEST(Acceptance, B20_APlanIsExchangedOnceAndUsedOften) {
-  in_both(3, [](const Group& group) {
+  everywhere(3, [](const Group& group) {
     Counts send(3);
     for (int to = 0; to < 3; ++to) send[index_of(to)] = index_of((group.rank() + 2 * to) % 4);
     const ExchangePlan plan = group.plan_all_to_all_v(send);
@@ -227,7 +227,7 @@ TEST(Acceptance, B20_APlanIsExchangedOnceAndUsedOften) {
 }
 
 TEST(Acceptance, B21_SumScatter) {
-  in_both(2, [](const Group& group) {
+  everywhere(2, [](const Group& group) {
     const std::int32_t mine = group.rank() + 1;
     const Tensor in(std::vector<std::int32_t>{mine, 2 * mine, 3 * mine, 4 * mine}, {4});
     EXPECT_TRUE(same(group.sum_scatter(in), group.rank() == 0 ? Tensor::of<std::int32_t>({3, 6})
@@ -270,7 +270,7 @@ TEST(Acceptance, B22_AGroupOfOneGivesTheInputBack) {
 }
 
 TEST(Acceptance, B29_TheOtherCollectives) {
-  in_both(3, [](const Group& group) {
+  everywhere(3, [](const Group& group) {
     const std::int32_t rank = group.rank();
     EXPECT_TRUE(
         same(group.broadcast(Tensor::of<std::int32_t>({rank, rank}), 2), Tensor::of<std::int32_t>({2, 2})));

@@ -241,7 +241,7 @@ TEST(Acceptance, B12_SplitAndSubgroup) {
     EXPECT_EQ(alone.subgroup({0})->size(), 1);
     EXPECT_FALSE(alone.subgroup(std::span<const int>()).has_value());
   }
-  in_both(5, [](const Group& group) {
+  everywhere(5, [](const Group& group) {
     const auto part = group.split(group.rank() == 4 ? -1 : group.rank() / 2, group.rank() == 1 ? 0 : 1);
     ASSERT_EQ(part.has_value(), group.rank() != 4);
     if (part) {
@@ -258,7 +258,7 @@ TEST(Acceptance, B12_SplitAndSubgroup) {
     }
     check_members(group);
   });
-  in_both(2, [](const Group& group) {
+  everywhere(2, [](const Group& group) {
     expect_error(invalid, {}, [&] { (void)group.subgroup({0, 2}); });
     expect_error(invalid, {}, [&] { (void)group.subgroup({0, 0}); });
     expect_error(invalid, {}, [&] { (void)group.subgroup({-1}); });
@@ -267,7 +267,7 @@ TEST(Acceptance, B12_SplitAndSubgroup) {
 }
 
 TEST(Acceptance, B25_AnyRankReachesAnyRank) {
-  in_both(5, [](const Group& group) {
+  everywhere(5, [](const Group& group) {
     for (int from = 0; from < 5; ++from) {
       for (int to = 0; to < 5; ++to) {
         if (from == to) continue;

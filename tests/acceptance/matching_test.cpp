@@ -11,7 +11,7 @@ namespace {
 constexpr auto invalid = ErrorKind::invalid_argument;
 
 TEST(Acceptance, A14_SendrecvBothWaysWithDifferentShapes) {
-  in_both(2, [](const Group& group) {
+  everywhere(2, [](const Group& group) {
     const int peer = 1 - group.rank();
     const auto shape_of = [](int rank) { return rank == 0 ? Shape{2, 3} : Shape{400'000}; };
     const Tensor got =
@@ -27,7 +27,7 @@ TEST(Acceptance, A14_SendrecvBothWaysWithDifferentShapes) {
 }
 
 TEST(Acceptance, A15_RingShiftAndBatchesInAnyOrder) {
-  in_both(4, [](const Group& group) {
+  everywhere(4, [](const Group& group) {
     const int to = (group.rank() + 1) % 4;
     const int from = (group.rank() + 3) % 4;
     for (const std::int64_t count : {std::int64_t{3}, std::int64_t{100'000}}) {
@@ -57,7 +57,7 @@ TEST(Acceptance, A15_RingShiftAndBatchesInAnyOrder) {
 }
 
 TEST(Acceptance, A16_TagsAnySourceAnyTagAndProbe) {
-  in_both(3, [](const Group& group) {
+  everywhere(3, [](const Group& group) {
     if (group.rank() > 0) {
       for (const int tag : {1, 0, 1})
         group.send(Tensor::of<std::int32_t>({group.rank() * 10 + tag}), 0, {.tag = tag});
@@ -246,7 +246,7 @@ TEST(Acceptance, A20_WorkedExamples) {
 }
 
 TEST(Acceptance, A21_ViewsTravelInLogicalOrderAndAreReceivedInPlace) {
-  in_both(2, [](const Group& group) {
+  everywhere(2, [](const Group& group) {
     std::vector<std::int32_t> matrix(12);  // 3 rows of 4
     for (std::size_t i = 0; i < matrix.size(); ++i) matrix[i] = static_cast<std::int32_t>(i);
     const ConstView column(matrix.data() + 1, {3}, {4});

@@ -16,7 +16,7 @@ TEST(Acceptance, A01_TypesShapesAndElementsAreKnownAtTheCall) {
                 Element<bfloat16> && Element<float> && Element<double> && Element<std::complex<float>> &&
                 Element<std::complex<double>> && Element<float8_e4m3> && Element<float8_e5m2>);
   static_assert(!Element<char*> && !Element<std::string> && !Element<void*>);
-  in_both(2, [](const Group& group) {
+  everywhere(2, [](const Group& group) {
     for (const DType dtype : dtypes()) {
       SCOPED_TRACE(label(dtype));
       visit_dtype(dtype, [&](auto typed) {
@@ -106,7 +106,7 @@ TEST(Acceptance, A03_TheLimitIsOneForTheWholeCall) {
 }
 
 TEST(Acceptance, A04_SendReturnsWhenTheBufferMayBeReused) {
-  in_both(2, [](const Group& group) {
+  everywhere(2, [](const Group& group) {
     for (const std::int64_t count : {std::int64_t{8}, std::int64_t{300'000}}) {
       const Tensor due = values(DType::int32, Shape{count}, 7);
       if (group.rank() == 0) {
@@ -125,7 +125,7 @@ TEST(Acceptance, A04_SendReturnsWhenTheBufferMayBeReused) {
 }
 
 TEST(Acceptance, A05_SendToARankThatIsNotThere) {
-  in_both(2, [](const Group& group) {
+  everywhere(2, [](const Group& group) {
     const Tensor data = Tensor::of<float>({1});
     expect_error(invalid, {"send: dst_rank 2 >= world_size 2"}, [&] { group.send(data, 2); });
     expect_error(invalid, {"send: dst_rank 9 >= world_size 2"}, [&] { group.send(data, 9); });
@@ -137,7 +137,7 @@ TEST(Acceptance, A05_SendToARankThatIsNotThere) {
 }
 
 TEST(Acceptance, A06_SendToOneself) {
-  in_both(2, [](const Group& group) {
+  everywhere(2, [](const Group& group) {
     expect_error(invalid, {"send: dst_rank equals self rank — use a tensor copy instead"},
                  [&] { group.send(Tensor::of<float>({1}), group.rank()); });
     user_code(group);
@@ -145,7 +145,7 @@ TEST(Acceptance, A06_SendToOneself) {
 }
 
 TEST(Acceptance, A07_ChecksRunBeforeDataIsTouched) {
-  in_both(2, [](const Group& group) {
+  everywhere(2, [](const Group& group) {
     const ConstView nowhere(DType::float32, reinterpret_cast<const void*>(16), std::size_t{1'000'000});
     const View there(DType::float32, reinterpret_cast<void*>(16), std::size_t{1'000'000});
     expect_error(invalid, {"send: dst_rank 2 >= world_size 2"}, [&] { group.send(nowhere, 2); });
@@ -159,7 +159,7 @@ TEST(Acceptance, A07_ChecksRunBeforeDataIsTouched) {
 }
 
 TEST(Acceptance, A08_RecvGivesAFreshTensorOfThatShape) {
-  in_both(2, [](const Group& group) {
+  everywhere(2, [](const Group& group) {
     for (const Shape& shape :
          {Shape{2, 2}, Shape{}, Shape{0}, Shape{0, 3}, Shape{3, 0, 2}, Shape{1, 1, 1, 1, 1, 1, 1, 2}}) {
       SCOPED_TRACE(to_string(shape));
@@ -185,7 +185,7 @@ TEST(Acceptance, A09_SizesAreComputedWithChecks) {
   expect_error(invalid, {}, [] { (void)element_count(Shape{2, -1}); });
   expect_error(invalid, {}, [] { (void)element_count(Shape(9, 1)); });
   expect_error(invalid, {}, [] { (void)Tensor(DType::complex128, {huge, huge}); });
-  in_both(2, [](const Group& group) {
+  everywhere(2, [](const Group& group) {
     const int peer = 1 - group.rank();
     expect_error(invalid, {}, [&] { (void)group.recv<double>({huge, huge}, peer); });
     expect_error(invalid, {}, [&] { (void)group.recv<double>({-1}, peer); });
@@ -195,7 +195,7 @@ TEST(Acceptance, A09_SizesAreComputedWithChecks) {
 }
 
 TEST(Acceptance, A10_RecvFromARankThatIsNotThere) {
-  in_both(2, [](const Group& group) {
+  everywhere(2, [](const Group& group) {
     expect_error(invalid, {"recv: src_rank 2 >= world_size 2"}, [&] { (void)group.recv<float>({1}, 2); });
     expect_error(invalid, {"recv: src_rank equals self rank"},
                  [&] { (void)group.recv<float>({1}, group.rank()); });
@@ -205,7 +205,7 @@ TEST(Acceptance, A10_RecvFromARankThatIsNotThere) {
 }
 
 TEST(Acceptance, A11_RecvIntoReceivesInPlace) {
-  in_both(2, [](const Group& group) {
+  everywhere(2, [](const Group& group) {
     if (group.rank() == 0) {
       group.send(Tensor(std::vector<float>{1, 2, 3, 4}, {2, 2}), 1);
       group.send(values(DType::float32, Shape{300, 300}, 0), 1, {.tag = 2});
@@ -224,7 +224,7 @@ TEST(Acceptance, A11_RecvIntoReceivesInPlace) {
 }
 
 TEST(Acceptance, A12_RecvIntoHasTheChecksOfRecv) {
-  in_both(2, [](const Group& group) {
+  everywhere(2, [](const Group& group) {
     Tensor out = Tensor::of<float>({5});
     expect_error(invalid, {"recv_into: src_rank 3 >= world_size 2"}, [&] { group.recv_into(out.view(), 3); });
     expect_error(invalid, {"recv_into: src_rank equals self rank"},
@@ -296,7 +296,7 @@ TEST(Acceptance, A13_DisagreementsOfMessagesAreMismatchesOnBothSides) {
        {2, 1, 2, 1, 2, 1, 2, 1},
        {"[1, 2, 1", "[2, 1, 2"}},
   };
-  in_both(2, [&](const Group& group) {
+  everywhere(2, [&](const Group& group) {
     for (const Disagreement& one : all) {
       check_disagreement(group, one);
       user_code(group);

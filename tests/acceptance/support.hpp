@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 
 #include "support/reference.hpp"
@@ -13,10 +15,14 @@ namespace rondo::test {
 
 using namespace std::chrono_literals;
 
-/// The function on every rank, once over sim_run and once over threads of sim_group.
-inline void in_both(int size, const RankMain& rank_main) {
+/// The function on every rank: over sim_run, threads of sim_group, shm and tcp, and processes over both.
+inline void everywhere(int size, const RankMain& rank_main) {
+  constexpr std::array names = {"run_arena", "group_wires",   "group_shm",
+                                "group_tcp", "processes_shm", "processes_tcp"};
   for (const World& world : worlds()) {
-    if (world.name == "run_arena" || world.name == "group_wires") world.run(size, rank_main);
+    if (std::ranges::find(names, world.name) == names.end()) continue;
+    SCOPED_TRACE(world.name);
+    world.run(size, rank_main);
   }
 }
 

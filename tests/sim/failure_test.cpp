@@ -98,7 +98,7 @@ std::vector<Operation> waiting_operations() {
 const std::vector<World>& simulated_worlds() {
   static const std::vector<World> chosen = [] {
     std::vector<World> all = worlds();
-    std::erase_if(all, [](const World& world) { return !world.simulated; });
+    std::erase_if(all, [](const World& world) { return world.ranks != World::Ranks::simulated; });
     return all;
   }();
   return chosen;

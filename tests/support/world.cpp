@@ -1,11 +1,18 @@
 #include "support/world.hpp"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <mutex>
 #include <thread>
 
 #include "backend/jobs.hpp"
+#include "net/address.hpp"
+#include "rendezvous/star.hpp"
+#include "transport/job.hpp"
 
 namespace rondo::test {
 namespace {
@@ -19,6 +26,8 @@ std::string words_of(const std::exception_ptr& thrown) {
     return "something that is no exception";
   }
 }
+
+constexpr unsigned limit_of_a_process = 100;  // seconds
 
 Config settings(std::size_t arena_bytes, bool checked) {
   Config config;
@@ -39,29 +48,57 @@ std::vector<Group> groups_of(int size, const Config& config) {
 }
 
 std::vector<World> make_worlds() {
+  using enum World::Ranks;
   constexpr std::size_t arena = 256 * 1024;
   constexpr std::size_t small = 1024;  // many rounds even for few elements
   std::vector<World> all;
-  for (const bool simulated : {true, false}) {
-    const std::string base = simulated ? "run" : "group";
-    all.push_back({base + "_arena", simulated, settings(arena, false)});
-    all.push_back({base + "_wires", simulated, settings(0, false)});
-    all.push_back({base + "_arena_checked", simulated, settings(arena, true)});
-    all.push_back({base + "_wires_checked", simulated, settings(0, true)});
-  }
+  const auto add = [&all](const std::string& name, World::Ranks ranks, std::size_t arena_bytes, bool checked,
+                          Backend backend = Backend::any) {
+    all.push_back({name + (checked ? "_checked" : ""), ranks, settings(arena_bytes, checked)});
+    all.back().config.backend = backend;
+  };
   for (const bool checked : {false, true}) {
-    World tcp{checked ? "group_tcp_checked" : "group_tcp", false, settings(0, checked)};
-    tcp.config.backend = Backend::tcp;
-    all.push_back(tcp);
-    World shm{checked ? "group_shm_checked" : "group_shm", false, settings(arena, checked)};
-    shm.config.backend = Backend::shm;
-    all.push_back(shm);
+    add("run_arena", simulated, arena, checked);
+    add("run_wires", simulated, 0, checked);
+    add("group_arena", threads, arena, checked);
+    add("group_wires", threads, 0, checked);
+    add("group_tcp", threads, 0, checked, Backend::tcp);
+    add("group_shm", threads, arena, checked, Backend::shm);
   }
-  World rings{"group_shm_rings", false, settings(0, false)};
-  rings.config.backend = Backend::shm;
-  all.push_back(rings);
-  all.push_back({"run_small_arena", true, settings(small, false)});
+  add("group_shm_rings", threads, 0, false, Backend::shm);
+  add("processes_shm", processes, arena, false, Backend::shm);
+  add("processes_tcp", processes, 0, false, Backend::tcp);
+  add("run_small_arena", simulated, small, false);
   return all;
+}
+
+// A rank's process; never returns to the test.
+void be_rank(int rank, int size, net::Listener& listener, const RankMain& rank_main, const Config& config) {
+  alarm(limit_of_a_process);  // a hang ends this process, and the test says so
+  try {
+    control::Identity identity;
+    identity.rank = rank;
+    identity.size = size;
+    const net::Address where = listener.bound();
+    std::unique_ptr<rendezvous::Rendezvous> star;
+    if (rank == 0) {
+      std::vector<net::Listener> listeners;
+      listeners.push_back(std::move(listener));
+      star = rendezvous::serve_star(identity, std::move(listeners));
+    } else {
+      star = rendezvous::join_star(identity, {net::host_text(where), where.port()});
+    }
+    net::Address here = where;
+    here.set_port(0);
+    Group group(backend::join_job(transport::Job::join(identity, config, *star, here)));
+    star.reset();
+    rank_main(std::move(group));
+  } catch (const std::exception& error) {
+    ADD_FAILURE() << "rank " << rank << " threw: " << error.what();
+  }
+  std::fflush(nullptr);
+  // Not exit: the test's own ends are not this process's to meet.
+  _exit(testing::Test::HasFailure() ? 1 : 0);
 }
 
 }  // namespace
@@ -92,6 +129,24 @@ void run_threads(int size, const RankMain& rank_main, const Config& config) {
   if (first) std::rethrow_exception(first);
 }
 
+void run_processes(int size, const RankMain& rank_main, const Config& config) {
+  net::Listener listener(net::resolve({"127.0.0.1", 0}).front());
+  std::fflush(nullptr);
+  std::vector<pid_t> children;
+  for (int rank = 0; rank < size; ++rank) {
+    const pid_t child = fork();
+    if (child == 0) be_rank(rank, size, listener, rank_main, config);
+    ASSERT_GT(child, 0);
+    children.push_back(child);
+  }
+  for (std::size_t rank = 0; rank < children.size(); ++rank) {
+    int status = 0;
+    EXPECT_EQ(waitpid(children[rank], &status, 0), children[rank]);
+    EXPECT_EQ(status, 0) << "rank " << rank << " ended with wait status " << status
+                         << "; its words are above";
+  }
+}
+
 void run_sim(int size, std::uint64_t seed, const RankMain& rank_main, const Config& config) {
   sim_run(size, seed, rank_main, config);
 }
@@ -101,10 +156,13 @@ void World::run(int size, const RankMain& rank_main, std::uint64_t seed) const {
     SCOPED_TRACE(label("world", name, "size", size, "rank", group.rank(), "seed", seed));
     rank_main(std::move(group));
   };
-  if (simulated) {
-    run_sim(size, seed, traced, config);
-  } else {
-    run_threads(size, traced, config);
+  switch (ranks) {
+    case Ranks::simulated:
+      return run_sim(size, seed, traced, config);
+    case Ranks::threads:
+      return run_threads(size, traced, config);
+    case Ranks::processes:
+      return run_processes(size, traced, config);
   }
 }
 

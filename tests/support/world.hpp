@@ -25,10 +25,19 @@ void run_threads(int size, const RankMain& rank_main, const Config& config = {})
 /// The same over sim_run: one rank at a time, in an order drawn from `seed`, in virtual time.
 void run_sim(int size, std::uint64_t seed, const RankMain& rank_main, const Config& config = {});
 
+/// The same with a process for every rank, which meet over the loopback. What a rank changes is seen by
+/// itself alone; its failures are the test's.
+void run_processes(int size, const RankMain& rank_main, const Config& config = {});
+
 /// One way of running ranks.
 struct World {
+  enum class Ranks : std::uint8_t {
+    simulated,  ///< sim_run
+    threads,    ///< of this process, over sim_group, shm or tcp
+    processes   ///< over shm or tcp
+  };
   std::string name;
-  bool simulated = true;  ///< sim_run; otherwise threads over sim_group
+  Ranks ranks = Ranks::simulated;
   Config config;
 
   void run(int size, const RankMain& rank_main, std::uint64_t seed = 1) const;
