@@ -28,7 +28,8 @@ std::size_t ByteRing::copy_in(std::uint64_t at, std::span<const std::byte> from,
 
 ByteRing::Result ByteRing::write(std::span<const std::byte> first,
                                  std::span<const std::byte> second) noexcept {
-  if (state_.reader_closed.load(std::memory_order_acquire)) return closed;
+  // In one order with all that the reader does before it rings: see Bell::nudge.
+  if (state_.reader_closed.load(ordered)) return closed;
   const std::uint64_t at = state_.written.load(std::memory_order_relaxed);
   std::uint64_t used = at - state_.read.load(std::memory_order_acquire);
   if (used > capacity_) return closed;
