@@ -85,8 +85,10 @@ class RealScheduler final : public Scheduler {
     std::vector<pollfd> all(polled.begin(), polled.end());
     all.push_back({wake_fd, POLLIN, 0});
     for (;;) {
-      const Duration left =
-          until == never ? std::chrono::hours(1) : std::max(Duration::zero(), until - now());
+      // Compared before subtracted: there are moments too far off for a difference.
+      const TimePoint begin = now();
+      Duration left = std::chrono::hours(1);
+      if (until != never) left = until > begin ? until - begin : Duration::zero();
       const timespec limit{static_cast<time_t>(left.count() / 1'000'000'000),
                            static_cast<long>(left.count() % 1'000'000'000)};
       const int ready = ppoll(all.data(), all.size(), &limit, nullptr);
