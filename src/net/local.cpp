@@ -1,5 +1,6 @@
 #include "net/local.hpp"
 
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
@@ -9,7 +10,6 @@
 #include <cstddef>
 #include <cstring>
 #include <string>
-#include <system_error>
 
 #include "base/check.hpp"
 #include "base/problem.hpp"
@@ -33,18 +33,25 @@ struct Parcel {
     message.msg_iov = &part;
     message.msg_iovlen = 1;
     message.msg_control = control;
-    message.msg_controllen = sizeof control;
+    message.msg_controllen =
+        CMSG_LEN(sizeof(int));  // the space has room for a second one, which nobody would close
   }
 };
 
-std::string words_of(int cause) { return std::generic_category().message(cause); }
-
 [[noreturn]] void lost(const char* what, int cause) {
-  throw Problem(ErrorKind::disconnected, -1,
-                std::string(what) + ": " + (cause == 0 ? "the other side hung up" : words_of(cause)));
+  throw Problem(
+      ErrorKind::disconnected, -1,
+      std::string(what) + ": " + (cause == 0 ? "the other side hung up" : base::error_words(cause)));
 }
 
 bool would_block(int cause) { return cause == EAGAIN || cause == EWOULDBLOCK || cause == EINTR; }
+
+// Something has run out. Otherwise there are no local sockets for this process, so that it meets nobody
+// there.
+bool ran_out(int cause) { return cause == EMFILE || cause == ENFILE || cause == ENOBUFS || cause == ENOMEM; }
+
+// A descriptor that is readable already.
+Fd ended_already() { return Fd(::eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK)); }
 
 }  // namespace
 
@@ -62,7 +69,8 @@ Fd connect_locally(std::string_view name, base::Deadline& deadline) {
   base::Scheduler& clock = base::real_scheduler();
   for (;;) {
     Fd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-    if (!fd) throw Problem(ErrorKind::unavailable, -1, "no local socket: " + words_of(errno));
+    if (!fd && !ran_out(errno)) return {};
+    if (!fd) throw Problem(ErrorKind::unavailable, -1, "no local socket: " + base::error_words(errno));
     if (::connect(fd.get(), to.get(), to.length()) == 0) return fd;
     if (errno != EAGAIN && errno != EINTR) return {};
     if (deadline.expired())
@@ -82,7 +90,9 @@ Fd peer_process(int fd) noexcept {
   ucred peer{};
   socklen_t size = sizeof peer;
   if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || peer.pid <= 0) return {};
-  return Fd(static_cast<int>(::syscall(SYS_pidfd_open, peer.pid, 0)));
+  Fd process(static_cast<int>(::syscall(SYS_pidfd_open, peer.pid, 0)));
+  if (!process && errno == ESRCH) return ended_already();
+  return process;
 }
 
 void send_descriptor(int fd, int descriptor, base::Deadline& deadline) {
@@ -113,9 +123,12 @@ Fd receive_descriptor(int fd, base::Deadline& deadline) {
     }
     const cmsghdr* const head = CMSG_FIRSTHDR(&parcel.message);
     if (head == nullptr || head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS ||
-        head->cmsg_len != CMSG_LEN(sizeof(int)))
+        head->cmsg_len != CMSG_LEN(sizeof(int))) {
+      const bool cut = (parcel.message.msg_flags & MSG_CTRUNC) != 0;
       throw Problem(ErrorKind::disconnected, -1,
-                    "a descriptor was sent and did not arrive: too many are open here");
+                    cut ? "a descriptor was sent and did not arrive: " + base::error_words(EMFILE)
+                        : "a byte came without the descriptor that belongs to it");
+    }
     int descriptor = -1;
     std::memcpy(&descriptor, CMSG_DATA(head), sizeof descriptor);
     return Fd(descriptor);

@@ -16,21 +16,23 @@ namespace rondo::net {
 /// ends with its listener. It is seen by processes of the same network namespace only.
 Address local_name(std::string_view name);
 
-/// Connects to it; empty when nobody listens by that name here. Waits while too many others wait there.
-/// Throws Problem(unavailable) at the limit, or when no socket can be made.
+/// Connects to it; empty when nobody listens by that name here, or this process may have no local sockets.
+/// Waits while too many others wait there. Throws Problem(unavailable) at the limit, or when descriptors or
+/// memory have run out.
 base::Fd connect_locally(std::string_view name, base::Deadline& deadline);
 
 /// True for a socket made at such an address.
 bool is_local(int fd) noexcept;
 
 /// The process at the other end of a local socket: a descriptor that poll() finds readable once the process
-/// has ended, even if a child of it still holds the socket. Empty where the system cannot tell.
+/// has ended (also before this was asked), even if a child of it still holds the socket. Empty where the
+/// system cannot tell.
 base::Fd peer_process(int fd) noexcept;
 
 /// Hands over a descriptor with one byte. Throws Problem(timed_out, disconnected).
 void send_descriptor(int fd, int descriptor, base::Deadline& deadline);
 /// Takes one that was handed over. Throws Problem(timed_out, disconnected); disconnected too when the byte
-/// came without a descriptor (no more of them are allowed here).
+/// came without a descriptor, which the words tell from one that is not allowed here any more.
 base::Fd receive_descriptor(int fd, base::Deadline& deadline);
 
 }  // namespace rondo::net
