@@ -103,16 +103,19 @@ void Segment::reserve(std::size_t offset, std::size_t bytes) {
 
 namespace {
 
-// What the maker and the others tell each other, one after the other: "ok" or why not, with the token.
+// What the maker and the others tell each other, one after the other: all is well, with the token; or the
+// kind of the problem (counted from one) and why.
 struct Word {
-  bool good = true;
+  std::optional<ErrorKind> problem;
   std::string text;
 };
 
+constexpr std::size_t most_words = 1024;
+
 void say(const net::SocketStream& to, const Word& word, base::Deadline& deadline) {
-  const std::string text = word.text.substr(0, 1024);
+  const std::string text = word.text.substr(0, most_words);
   std::string frame;
-  frame += word.good ? 'y' : 'n';
+  frame += static_cast<char>(word.problem ? 1 + static_cast<int>(*word.problem) : 0);
   frame += static_cast<char>(text.size() & 0xffU);
   frame += static_cast<char>(text.size() >> 8U);
   frame += text;
@@ -122,14 +125,24 @@ void say(const net::SocketStream& to, const Word& word, base::Deadline& deadline
 Word hear(const net::SocketStream& from, base::Deadline& deadline) {
   std::array<std::byte, 3> head;
   net::read_all(from.fd(), head, deadline);
+  const auto problem = std::to_integer<int>(head[0]);
   const std::size_t length =
       std::to_integer<std::size_t>(head[1]) + 256 * std::to_integer<std::size_t>(head[2]);
-  Word word{head[0] == std::byte{'y'}, std::string(length, '\0')};
+  if (problem > 1 + static_cast<int>(ErrorKind::aborted) || length > most_words)
+    throw Problem(ErrorKind::disconnected, -1, "its words about the segment make no sense");
+  Word word{std::nullopt, std::string(length, '\0')};
+  if (problem > 0) word.problem = static_cast<ErrorKind>(problem - 1);
   net::read_all(from.fd(), std::as_writable_bytes(std::span(word.text)), deadline);
   return word;
 }
 
-[[noreturn]] void refuse(const std::string& text) { throw Problem(ErrorKind::unavailable, -1, text); }
+void throw_if_bad(const Word& word) {
+  if (word.problem) throw Problem(*word.problem, -1, word.text);
+}
+
+Word word_of(int rank, const Problem& problem) {
+  return {problem.kind(), fmt::format("rank {}: {}", rank, problem.what())};
+}
 
 std::unique_ptr<Segment> make(std::size_t bytes, std::size_t reserved, const control::Nonce& token) {
   auto segment = std::make_unique<Segment>(bytes);
@@ -151,28 +164,42 @@ class Maker {
   std::unique_ptr<Segment> run(std::size_t bytes, std::size_t reserved) {
     const control::Nonce token = control::random_nonce();
     std::unique_ptr<Segment> segment;
-    Word verdict{true, std::string(reinterpret_cast<const char*>(token.data()), token.size())};
+    Word verdict{std::nullopt, std::string(reinterpret_cast<const char*>(token.data()), token.size())};
     try {
       segment = make(bytes, reserved, token);
     } catch (const Problem& problem) {
-      verdict = {false, fmt::format("rank {}: {}", job_.rank(), problem.what())};
+      verdict = word_of(job_.rank(), problem);
     }
-    for (auto& [rank, peer] : peers_) {
-      say(peer, verdict, deadline_);
-      if (verdict.good) net::send_descriptor(peer.fd(), segment->descriptor(), deadline_);
-    }
-    if (!verdict.good) refuse(verdict.text);
-    verdict.text.clear();
-    for (auto& [rank, peer] : peers_) {
+    // Whatever happens with one of them, the others are told the same: all get it or none.
+    const Word offer = std::exchange(verdict, {verdict.problem, verdict.problem ? verdict.text : ""});
+    each_peer(verdict, [&](int, const net::SocketStream& peer) {
+      say(peer, offer, deadline_);
+      if (!offer.problem) net::send_descriptor(peer.fd(), segment->descriptor(), deadline_);
+    });
+    throw_if_bad(offer);
+    each_peer(verdict, [&](int rank, const net::SocketStream& peer) {
       const Word theirs = hear(peer, deadline_);
-      if (verdict.good && !theirs.good) verdict = {false, fmt::format("rank {}: {}", rank, theirs.text)};
-    }
-    for (auto& [rank, peer] : peers_) say(peer, verdict, deadline_);
-    if (!verdict.good) refuse(verdict.text);
+      if (theirs.problem) throw Problem(*theirs.problem, rank, theirs.text);
+    });
+    Word unheard;  // who is gone by now has agreed: it is missed later, by the watcher
+    each_peer(unheard, [&](int, const net::SocketStream& peer) { say(peer, verdict, deadline_); });
+    throw_if_bad(verdict);
     return segment;
   }
 
  private:
+  // The first that goes wrong is the verdict.
+  template <class Action>
+  void each_peer(Word& verdict, Action&& action) {
+    for (auto& [rank, peer] : peers_) {
+      try {
+        action(rank, peer);
+      } catch (const Problem& problem) {
+        if (!verdict.problem) verdict = word_of(rank, problem);
+      }
+    }
+  }
+
   Job& job_;
   base::Deadline& deadline_;
   std::vector<std::pair<int, net::SocketStream>> peers_;
@@ -180,20 +207,20 @@ class Maker {
 
 std::unique_ptr<Segment> take(const net::SocketStream& maker, std::size_t bytes, base::Deadline& deadline) {
   const Word offer = hear(maker, deadline);
-  if (!offer.good) refuse(offer.text);
+  throw_if_bad(offer);
   std::unique_ptr<Segment> segment;
   Word mine;
   try {
     segment = std::make_unique<Segment>(net::receive_descriptor(maker.fd(), deadline), bytes);
     if (offer.text.size() > bytes || std::memcmp(segment->data(), offer.text.data(), offer.text.size()) != 0)
-      mine = {false, "the segment of shared memory is another one here"};
+      mine = {ErrorKind::unavailable, "the segment of shared memory is another one here"};
   } catch (const Problem& problem) {
     if (problem.kind() == ErrorKind::timed_out) throw;
-    mine = {false, problem.what()};
+    mine = {ErrorKind::unavailable, problem.what()};
   }
   say(maker, mine, deadline);
   const Word verdict = hear(maker, deadline);
-  if (!verdict.good) refuse(verdict.text);
+  throw_if_bad(verdict);
   return segment;
 }
 
