@@ -23,6 +23,9 @@ constexpr std::size_t lost_bytes = 4;           // rank; then the text
 constexpr std::size_t most_text = 2048;
 constexpr std::size_t most_body = ended_bytes + most_text;
 constexpr std::size_t most_early = 1024;
+// How long the launcher may take to say why a process has ended. Less than a wire that has ended waits for
+// word from here.
+constexpr base::Duration word_patience = std::chrono::milliseconds(150);
 const std::string unreachable = "its process has ended or cannot be reached";
 const std::string dead = "its process has ended";
 const std::string no_sense = "what it says over its control connection makes no sense";
@@ -72,6 +75,9 @@ struct Watcher::Peer {
   bool leaving = false;  // it has said so: its end is no loss
   bool over = false;
   std::string lost_words;  // set when it was over without leaving
+  // It has ended, and the launcher has until then to say why; else these are the words.
+  std::optional<base::TimePoint> word_until;
+  std::string words;
 };
 
 Watcher::Watcher(const Identity& identity, std::vector<net::Listener> listeners, HandshakeHall::Report report)
@@ -200,17 +206,22 @@ void Watcher::run() {
     std::vector<pollfd> polled;
     for (const net::Listener& each : listeners_) polled.push_back({each.fd(), POLLIN, 0});
     hall_.append_to(polled);
+    base::TimePoint due = hall_.next_limit();
     {
       std::lock_guard lock(mutex_);
       for (const auto& [rank, peer] : peers_) {
         if (peer->over) continue;
+        if (peer->word_until) {
+          due = std::min(due, *peer->word_until);
+          continue;
+        }
         const short events = peer->out.empty() ? POLLIN : POLLIN | POLLOUT;
         polled.push_back({peer->stream.fd(), events, 0});
         if (peer->process) polled.push_back({peer->process.get(), POLLIN, 0});
       }
     }
     if (over_.load(std::memory_order_acquire)) return;
-    wake_.wait(ticket, hall_.next_limit(), polled);
+    wake_.wait(ticket, due, polled);
     try {
       for (net::Listener& each : listeners_) hall_.accept_from(each);
     } catch (const base::Problem&) {
@@ -233,18 +244,19 @@ void Watcher::run() {
       flush(*peer);
       hear(*peer);
       // What it said before it ended has been heard.
-      if (!peer->over && peer->process && has_ended(peer->process.get())) gone(*peer, dead);
+      if (!peer->over && peer->process && has_ended(peer->process.get())) ended(*peer, dead);
+      if (peer->word_until && base::real_scheduler().now() >= *peer->word_until) gone(*peer, peer->words);
     }
   }
 }
 
 void Watcher::hear(Peer& peer) {
   std::array<std::byte, 4096> chunk;
-  while (!peer.over) {
+  while (!peer.over && !peer.word_until) {
     const net::Moved moved = peer.stream.read(chunk);
     if (moved.state == net::Moved::State::blocked) return;
     if (moved.state == net::Moved::State::closed) {
-      gone(peer, unreachable);
+      ended(peer, unreachable);
       return;
     }
     peer.in.insert(peer.in.end(), chunk.begin(), chunk.begin() + static_cast<std::ptrdiff_t>(moved.bytes));
@@ -301,6 +313,19 @@ void Watcher::obey(Peer& peer, std::span<const std::byte> frame) {
     if (early_.size() == most_early) early_.pop_front();
     early_.emplace_back(group, cause);
   }
+}
+
+// The launcher knows what its processes end with, and who ended first: whoever waits for its word fails only
+// after it has seen the cause.
+void Watcher::ended(Peer& peer, const std::string& why) {
+  if (peer.over || peer.word_until) return;
+  const auto launcher = peers_.find(no_rank);
+  if (peer.leaving || peer.rank == no_rank || launcher == peers_.end() || launcher->second->over) {
+    gone(peer, why);
+    return;
+  }
+  peer.word_until = base::real_scheduler().now() + word_patience;
+  peer.words = why;
 }
 
 void Watcher::gone(Peer& peer, const std::string& why) {

@@ -69,6 +69,7 @@ class Watcher {
   void obey(Peer& peer, std::span<const std::byte> frame);
   void send(Peer& peer, std::span<const std::byte> frame);
   void flush(Peer& peer);
+  void ended(Peer& peer, const std::string& why);
   void gone(Peer& peer, const std::string& why);
 
   Identity identity_;

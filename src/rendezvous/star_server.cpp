@@ -287,6 +287,9 @@ void StarServer::tell_failure(const Problem& problem) {
   for (;;) {
     std::vector<pollfd> polled;
     hall_.turn();
+    for (HandshakeHall::Guest& guest : hall_.take_guests())  // welcome, but too late
+      members_.emplace(guest.hello.rank, Member{StarLink(std::move(guest.stream)), std::nullopt, 0})
+          ->second.link.put(bytes);
     hall_.append_to(polled);
     for (auto& [rank, member] : members_) {
       try {

@@ -9,8 +9,11 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdlib>
+#include <filesystem>
 #include <map>
 #include <set>
+#include <system_error>
 
 #include "run/descendants.hpp"
 #include "run/nursery.hpp"
@@ -36,16 +39,16 @@ std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
   return pointers;
 }
 
-/// But the standard ones, and those to keep.
-void close_all_but(const std::set<int>& keep) {
-  unsigned next = 3;
-  for (const int fd : keep) {
-    const auto kept = static_cast<unsigned>(fd);
-    if (fd < 3) continue;
-    if (kept > next) (void)::close_range(next, kept - 1, 0);
-    next = kept + 1;
+/// Those of this program but the ones to keep: what others have left open for the ranks stays.
+void close_own_but(const std::set<int>& keep) {
+  std::vector<int> own;
+  std::error_code ignored;
+  for (auto each = std::filesystem::directory_iterator("/proc/self/fd", ignored);
+       !ignored && each != std::filesystem::directory_iterator(); each.increment(ignored)) {
+    const int fd = std::atoi(each->path().filename().c_str());
+    if (fd > 2 && !keep.contains(fd) && (::fcntl(fd, F_GETFD) & FD_CLOEXEC) != 0) own.push_back(fd);
   }
-  (void)::close_range(next, ~0U, 0);
+  for (const int fd : own) (void)::close(fd);
 }
 
 /// The rank's process, until it is the program.
@@ -145,9 +148,9 @@ int tend_ranks(const std::vector<Start>& starts, const sigset_t& signals, int co
   // A pipe has an end only when nobody holds the other one.
   std::set<int> needed = {tender.deaths(), commands, reports};
   for (const Start& start : starts) needed.insert({start.in, start.out, start.err, start.secret});
-  close_all_but(needed);
+  close_own_but(needed);
   tender.start(starts, signals);
-  close_all_but({tender.deaths(), commands, reports});  // what the ranks have
+  close_own_but({tender.deaths(), commands, reports});  // what the ranks have
   tender.run();
   kill_descendants({});
   return 0;
