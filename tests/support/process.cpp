@@ -57,8 +57,14 @@ void Board::raise(int flag) const {
 std::uint32_t Board::count(int flag) const { return shared_->flags.at(static_cast<std::size_t>(flag)); }
 void Board::await(int flag, std::uint32_t times) const {
   auto& word = shared_->flags.at(static_cast<std::size_t>(flag));
+  constexpr std::int64_t longest_ms = 40'000;
+  const std::int64_t begin = now_ns();
   for (std::uint32_t seen = word; seen < times; seen = word) {
-    syscall(SYS_futex, &word, FUTEX_WAIT, seen, nullptr, nullptr, 0);
+    constexpr timespec a_second{1, 0};
+    syscall(SYS_futex, &word, FUTEX_WAIT, seen, &a_second, nullptr, 0);
+    if (ms_since(begin) > longest_ms) {
+      throw std::runtime_error(fmt::format("flag {} was raised {} times, not {}", flag, seen, times));
+    }
   }
 }
 std::atomic<std::int64_t>& Board::value(int slot) const {

@@ -38,7 +38,7 @@ class Board {
   /// Counts one up and wakes who waits for it.
   void raise(int flag) const;
   std::uint32_t count(int flag) const;
-  /// Sleeps until the flag has been raised so often.
+  /// Sleeps until the flag has been raised so often; throws when that takes longer than any test should.
   void await(int flag, std::uint32_t times = 1) const;
   /// A number of the test's own, 0 at first.
   std::atomic<std::int64_t>& value(int slot) const;
