@@ -1,5 +1,6 @@
 /// Trains a small classifier of handwritten digits twice, on one rank and on several, and proves that
-/// both are the same training.
+/// both are the same training. The several are threads of this process, or the processes of a job
+/// (`rondo run -n 4 -- digits`).
 
 #include <fmt/format.h>
 
@@ -38,7 +39,8 @@ std::filesystem::path default_data() {
 
 void describe(CLI::App& app, Options& options) {
   constexpr int most_ranks = 64;
-  app.add_option("--ranks", options.ranks, "Ranks to train with; each is a thread of this process")
+  app.add_option("--ranks", options.ranks,
+                 "Ranks to train with; each is a thread of this process. In a job: its processes")
       ->check(CLI::Range(1, most_ranks))
       ->capture_default_str();
   app.add_option("--epochs", options.settings.epochs, "Passes over the images")
@@ -99,14 +101,7 @@ std::filesystem::path prepare_picture(std::filesystem::path picture) {
   return picture;
 }
 
-int run(const Options& options) {
-  if (options.settings.batch % static_cast<std::size_t>(options.ranks) != 0) {
-    throw std::invalid_argument(
-        fmt::format("--batch {} is not a multiple of --ranks {}", options.settings.batch, options.ranks));
-  }
-  const std::filesystem::path picture = prepare_picture(options.out);
-  const digits::Dataset images = digits::read_digits(options.data);
-  const digits::Split data = digits::split_digits(images);
+void print_task(const Options& options, const digits::Dataset& images, const digits::Split& data) {
   const digits::Settings& settings = options.settings;
   fmt::print("{}: {} images of 8 x 8, {} to train on and {} held out\n", options.data.string(), images.size(),
              data.train.size(), data.held_out.size());
@@ -114,16 +109,39 @@ int run(const Options& options) {
       "{}-{}-{} with ReLU and softmax, {} parameters; {} epochs, batches of {}, rate {:.4g}, seed {}\n\n",
       digits::pixels_per_image, digits::hidden_units, digits::classes, digits::Model::parameter_count,
       settings.epochs, settings.batch, settings.rate, settings.seed);
+}
 
-  const digits::Outcome one = train_on_threads(1, data, settings);
-  const digits::Outcome several = train_on_threads(options.ranks, data, settings);
-
+/// As rank 0 or alone: trains on one rank too, and compares.
+int prove(const Options& options, const digits::Split& data, const digits::Outcome& several) {
+  const digits::Outcome one = train_on_threads(1, data, options.settings);
+  const std::filesystem::path picture = prepare_picture(options.out);
   digits::write_picture(picture, one, several);
-
   const digits::Proof proof = digits::prove(one, several);
   digits::print_proof(proof, one, several, data.held_out.size());
   fmt::print("\nloss curves: {}\n", picture.string());
   return proof.holds() ? 0 : 1;
+}
+
+int run(const Options& options, const rondo::Group& job) {
+  const bool threads = job.size() == 1;
+  const int ranks = threads ? options.ranks : job.size();
+  if (options.settings.batch % static_cast<std::size_t>(ranks) != 0) {
+    throw std::invalid_argument(
+        fmt::format("--batch {} is not a multiple of {}", options.settings.batch, digits::ranks_text(ranks)));
+  }
+  const bool speaks = job.rank() == 0;
+  if (speaks) (void)prepare_picture(options.out);
+  const digits::Dataset images = digits::read_digits(options.data);
+  const digits::Split data = digits::split_digits(images);
+  if (speaks) print_task(options, images, data);
+  if (threads) return prove(options, data, train_on_threads(ranks, data, options.settings));
+
+  if (speaks) fmt::print("{} processes over {}\n", ranks, rondo::to_string(job.backend()));
+  std::function<void(const digits::Progress&)> watch;
+  if (speaks) watch = digits::ProgressReport(ranks);
+  const digits::Outcome several = digits::train(job, data, options.settings, watch);
+  // The others need not wait for what rank 0 does alone.
+  return speaks ? prove(options, data, several) : 0;
 }
 
 }  // namespace
@@ -137,7 +155,7 @@ int main(int argc, char** argv) {
   describe(app, options);
   CLI11_PARSE(app, argc, argv);
   try {
-    return run(options);
+    return run(options, rondo::init());
   } catch (const std::exception& error) {
     std::fflush(stdout);
     fmt::print(stderr, "digits: {}\n", error.what());

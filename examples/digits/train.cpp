@@ -44,6 +44,14 @@ std::uint64_t hash_of(std::span<const double> values) {
   return hash;
 }
 
+/// The nearest multiple of 2^-40. Sums of such numbers are exact in a double while they stay below 2^12, so
+/// they are the same in whatever order a backend adds them up: over shared memory, TCP or anything else. (The
+/// idea of pre-rounding: Demmel and Nguyen, Fast Reproducible Floating-Point Summation, ARITH 2013.)
+double summable(double value) {
+  constexpr double grain = 0x1p-40;
+  return std::nearbyint(value / grain) * grain;
+}
+
 /// Rank r judges every n-th held-out image from the r-th on; the hits are summed.
 std::size_t count_correct(const rondo::Group& group, const Model& model, const Dataset& held_out) {
   std::int64_t correct = 0;
@@ -83,7 +91,7 @@ class Trainer {
       total.loss += score.loss;
       total.correct += score.correct;
     }
-    for (double& slope : gradient_) slope /= images;
+    for (double& slope : gradient_) slope = summable(slope / images);
 
     // Shards are of equal size, so the mean of their means is the mean of the batch.
     group_.all_reduce(gradient_, ReduceOp::mean, {.name = "gradients"});
