@@ -291,7 +291,10 @@ void Watcher::obey(Peer& peer, std::span<const std::byte> frame) {
   if (word == Word::lost && peer.rank == no_rank) {
     const auto rank = reader.get<std::int32_t>();
     const std::string why = text_of(frame.subspan(head_bytes + lost_bytes));
-    if (const auto at = peers_.find(rank); at != peers_.end() && rank != no_rank) gone(*at->second, why);
+    if (const auto at = peers_.find(rank); at != peers_.end() && rank != no_rank) {
+      hear(*at->second);  // its own last words go first
+      gone(*at->second, why);
+    }
     return;
   }
   if (word != Word::ended)

@@ -47,6 +47,7 @@ bool read_into(std::string& text, base::Fd& fd) {
 
 }  // namespace
 
+const std::string rondo_program = (build_folder() / "bin/rondo").string();
 const std::string rank_program = (build_folder() / "tests/launcher/launcher_rank").string();
 
 Command::Command(const std::vector<std::string>& arguments, const Options& options) {
@@ -54,7 +55,7 @@ Command::Command(const std::vector<std::string>& arguments, const Options& optio
   Ends out = make_pipe();
   Ends err = make_pipe();
   Ends life = make_pipe();
-  std::vector<std::string> words = {(build_folder() / "bin/rondo").string()};
+  std::vector<std::string> words = {rondo_program};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());

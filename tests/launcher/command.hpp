@@ -12,6 +12,8 @@ namespace rondo::test {
 
 /// The program that does what the ranks of a test do.
 extern const std::string rank_program;
+/// The command itself.
+extern const std::string rondo_program;
 
 struct Ended {
   int status = 0;  ///< of the exit, or minus the signal
