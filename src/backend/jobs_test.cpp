@@ -1,6 +1,9 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <barrier>
+#include <filesystem>
 #include <functional>
 #include <numeric>
 #include <optional>
@@ -258,6 +261,148 @@ TEST_P(JobGroup, two_jobs_at_once_do_not_meet) {
   std::thread other([&] { one_job(3, 100); });
   one_job(3, 900);
   other.join();
+}
+
+// --- wires over tcp --------------------------------------------------------------------------------------
+
+std::vector<int> open_sockets() {
+  std::vector<int> found;
+  for (const auto& each : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;
+    const auto what = std::filesystem::read_symlink(each.path(), gone).string();
+    if (!gone && what.starts_with("socket:")) found.push_back(std::stoi(each.path().filename().string()));
+  }
+  return found;
+}
+
+/// The threads of a job, all of whose sockets are in this process, count them together.
+class Census {
+ public:
+  explicit Census(int ranks) : barrier_(ranks) {}
+  /// Every rank calls it; `check` sees how many there are while nobody does anything else.
+  void take(const Group& group, const std::function<void(int)>& check) {
+    barrier_.arrive_and_wait();
+    if (group.rank() == 0) check(static_cast<int>(open_sockets().size()));
+    barrier_.arrive_and_wait();
+  }
+
+ private:
+  std::barrier<> barrier_;
+};
+
+Ranks tcp_job(int size, Config config = {}) {
+  config.backend = Backend::tcp;
+  return make(size, config);
+}
+
+TEST(TcpWires, message_wires_are_made_at_the_first_message_of_a_pair) {
+  constexpr int size = 4;
+  constexpr int pairs = size * (size - 1) / 2;
+  Census census(size);
+  int before = 0;  // seen by rank 0
+  run(tcp_job(size), [&](const Group& group) {
+    group.barrier();
+    census.take(group, [&](int count) { before = count; });
+    std::optional<Group> part = group.split(0);
+    expect_sum(*part, 10);
+    // Two ends of one connection per pair.
+    census.take(group, [&](int count) { EXPECT_EQ(count - before, 2 * pairs); });
+    if (group.rank() == 1) {
+      for (int i = 0; i < 3; ++i) part->send(numbers(10, i), 3);
+      EXPECT_TRUE(elements_of(part->recv<std::int32_t>({300'000}, 3)) == numbers(300'000, 44));
+    }
+    if (group.rank() == 3) {
+      for (int i = 0; i < 3; ++i) EXPECT_EQ(elements_of(part->recv<std::int32_t>({10}, 1)), numbers(10, i));
+      part->send(numbers(300'000, 44), 1);
+    }
+    expect_sum(*part, 11);
+    census.take(group, [&](int count) { EXPECT_EQ(count - before, 2 * pairs + 2); });
+    part.reset();
+    census.take(group, [&](int count) { EXPECT_EQ(count, before); });
+    // Both of a pair begin at once, all pairs at once.
+    for (int other = 0; other < size; ++other) {
+      if (other == group.rank()) continue;
+      const Tensor got = group.sendrecv(numbers(50, 10 * group.rank() + other), {50}, other);
+      EXPECT_EQ(elements_of(got), numbers(50, 10 * other + group.rank()));
+    }
+    group.barrier();
+    census.take(group, [&](int count) { EXPECT_EQ(count - before, 2 * pairs); });
+  });
+}
+
+TEST(TcpWires, who_leaves_without_a_message_is_missed_by_who_waits_for_one) {
+  for (const int leaver : {0, 1}) {
+    run(tcp_job(2), [leaver](const Group& group) {
+      group.barrier();
+      if (group.rank() == leaver) return;
+      expect_error(error_of([&] { (void)group.recv<std::int32_t>({1}, leaver); }), ErrorKind::disconnected,
+                   fmt::format("rank {} left the group", leaver));
+      expect_error(error_of([&] { group.send(numbers(1, 1), leaver); }), ErrorKind::disconnected,
+                   fmt::format("rank {} left the group", leaver));
+      EXPECT_FALSE(group.failure().has_value());
+    });
+  }
+}
+
+// A part of a collective that nobody has asked for yet stands before the goodbye on its wire.
+TEST(TcpWires, the_word_of_who_leaves_does_not_wait_behind_a_collective) {
+  run(tcp_job(2), [](const Group& group) {
+    std::vector<std::int32_t> data = numbers(100, 3);
+    if (group.rank() == 0) {
+      group.broadcast(View(data), 0);
+      return;
+    }
+    expect_error(error_of([&] { (void)group.recv<std::int32_t>({1}, 0); }), ErrorKind::disconnected,
+                 "rank 0 left the group");
+    std::vector<std::int32_t> got(100);
+    group.broadcast(View(got), 0);
+    EXPECT_EQ(got, data);
+  });
+}
+
+// One sends its first message while the other is leaving: it may arrive or not, but nothing else fails.
+TEST(TcpWires, a_first_message_to_who_is_leaving_harms_nobody) {
+  for (int round = 0; round < 40; ++round) {
+    const int leaver = round % 2;
+    run(tcp_job(3), [leaver, round](const Group& group) {
+      std::optional<Group> part = group.split(0);
+      part->barrier();
+      if (group.rank() == leaver) {
+        part.reset();
+      } else {
+        try {
+          for (int i = 0; i < 50; ++i) part->send(numbers(20, round + i), leaver);
+        } catch (const Error& error) {
+          EXPECT_EQ(error.kind(), ErrorKind::disconnected) << error.what();
+        }
+        const int other = group.rank() == 2 ? 1 - leaver : 2;
+        const Tensor got = part->sendrecv(numbers(30, group.rank()), {30}, other);
+        EXPECT_EQ(elements_of(got), numbers(30, other));
+        EXPECT_FALSE(part->failure().has_value()) << part->failure()->text;
+      }
+      expect_sum(group, round);
+    });
+  }
+}
+
+TEST(TcpWires, groups_come_and_go_and_nothing_is_left) {
+  constexpr int size = 3;
+  Census census(size);
+  int before = 0;
+  run(tcp_job(size), [&](const Group& group) {
+    group.barrier();
+    census.take(group, [&](int count) { before = count; });
+    for (int round = 0; round < 60; ++round) {
+      const auto part = group.split(0);
+      // Some wires are wanted by nobody but the leaver, and some by both.
+      const int from = round % size;
+      const int to = (from + 1 + round % 2) % size;
+      if (part->rank() == from) part->send(numbers(3, round), to);
+      if (part->rank() != to) continue;
+      EXPECT_EQ(elements_of(part->recv<std::int32_t>({3}, from)), numbers(3, round));
+    }
+    census.take(group, [&](int count) { EXPECT_EQ(count, before); });
+  });
 }
 
 // --- joining ---------------------------------------------------------------------------------------------

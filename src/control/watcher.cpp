@@ -16,8 +16,15 @@ namespace rondo::control {
 namespace {
 
 // A frame on a control connection: kind (1), length of the body (2), body.
-enum class Word : std::uint8_t { ended = 1, leaving = 2, lost = 3 };
+enum class Word : std::uint8_t {
+  ended = 1,
+  leaving = 2,
+  lost = 3,
+  wire_wanted = 4,  // please call me: the message wire of this group
+  left = 5,         // I leave this group, and have sent no message
+};
 constexpr std::size_t head_bytes = 3;
+constexpr std::size_t group_bytes = 8;
 constexpr std::size_t ended_bytes = 8 + 1 + 4;  // group, kind, rank; then the text
 constexpr std::size_t lost_bytes = 4;           // rank; then the text
 constexpr std::size_t most_text = 2048;
@@ -26,6 +33,7 @@ constexpr std::size_t most_early = 1024;
 // How long the launcher may take to say why a process has ended. Less than a wire that has ended waits for
 // word from here.
 constexpr base::Duration word_patience = std::chrono::milliseconds(150);
+constexpr std::size_t most_over = 1024;
 const std::string unreachable = "its process has ended or cannot be reached";
 const std::string dead = "its process has ended";
 const std::string no_sense = "what it says over its control connection makes no sense";
@@ -38,6 +46,10 @@ std::vector<std::byte> frame_of(Word word, std::size_t body_bytes,
   writer.put(static_cast<std::uint16_t>(body_bytes));
   if (body) body(writer);
   return frame;
+}
+
+std::vector<std::byte> frame_of(Word word, std::uint64_t group) {
+  return frame_of(word, group_bytes, [group](base::Writer& writer) { writer.put(group); });
 }
 
 std::span<const std::byte> bytes_of(std::string_view text) {
@@ -63,12 +75,14 @@ std::string_view at_most(std::string_view text, std::size_t bytes) {
 }  // namespace
 
 struct Watcher::Peer {
-  Peer(int its_rank, net::SocketStream its_stream) : rank(its_rank), stream(std::move(its_stream)) {
+  Peer(int its_rank, net::SocketStream its_stream, const net::Address& its_place)
+      : rank(its_rank), stream(std::move(its_stream)), listens(its_place) {
     if (net::is_local(stream.fd())) process = net::peer_process(stream.fd());
   }
 
   int rank;
   net::SocketStream stream;
+  net::Address listens;
   base::Fd process;  // readable once it has ended; empty for other hosts
   std::vector<std::byte> in;
   std::vector<std::byte> out;
@@ -93,7 +107,8 @@ Watcher::Watcher(const Identity& identity, std::vector<net::Listener> listeners,
           },
           std::move(report)),
       wake_(base::real_scheduler()),
-      arrived_(base::real_scheduler()) {
+      arrived_(base::real_scheduler()),
+      calls_(identity, base::real_scheduler()) {
   thread_ = base::real_scheduler().spawn([this] { run(); });
 }
 
@@ -126,20 +141,32 @@ net::SocketStream Watcher::await(Purpose purpose, std::uint64_t group, int rank,
   }
 }
 
-void Watcher::watch(int rank, net::SocketStream connection) {
+void Watcher::watch(int rank, net::SocketStream connection, const net::Address& listens) {
   std::lock_guard lock(mutex_);
-  peers_[rank] = std::make_unique<Peer>(rank, std::move(connection));
+  peers_[rank] = std::make_unique<Peer>(rank, std::move(connection), listens);
   wake_.ring();
 }
 
 void Watcher::enroll(std::uint64_t group, Watched& watched) {
   std::lock_guard lock(mutex_);
   groups_[group] = &watched;
+  std::erase(over_groups_, group);
   const auto at = std::ranges::find(early_, group, [](const auto& each) { return each.first; });
   if (at != early_.end()) {
     watched.ended(at->second);
     early_.erase(at);
   }
+  for (auto& [key, stream] : waiting_) {
+    const auto& [purpose, its_group, rank] = key;
+    if (purpose == Purpose::message_lane && its_group == group) watched.connected(rank, std::move(stream));
+  }
+  std::erase_if(waiting_, [&](const auto& each) {
+    return std::get<0>(each.first) == Purpose::message_lane && std::get<1>(each.first) == group;
+  });
+  for (const auto& [its_group, rank] : early_left_) {
+    if (its_group == group) watched.left(rank);
+  }
+  std::erase_if(early_left_, [&](const auto& each) { return each.first == group; });
   for (auto& [rank, peer] : peers_) {
     if (!peer->lost_words.empty()) watched.lost(rank, peer->lost_words);
   }
@@ -148,6 +175,76 @@ void Watcher::enroll(std::uint64_t group, Watched& watched) {
 void Watcher::withdraw(std::uint64_t group) {
   std::lock_guard lock(mutex_);
   groups_.erase(group);
+  if (calls_.drop(group)) wake_.ring();
+  std::erase_if(waiting_, [&](const auto& each) { return std::get<1>(each.first) == group; });
+  std::erase_if(called_, [&](const auto& each) { return each.first == group; });
+  std::erase_if(early_left_, [&](const auto& each) { return each.first == group; });
+  // What concerns it may still be on its way. A group is over for all of its ranks at much the same time, so
+  // the oldest need not be remembered for ever.
+  if (over_groups_.size() == most_over) over_groups_.pop_front();
+  over_groups_.push_back(group);
+}
+
+bool Watcher::is_over(std::uint64_t group) const {
+  return std::ranges::find(over_groups_, group) != over_groups_.end();
+}
+
+void Watcher::want_wire(std::uint64_t group, int rank) {
+  std::lock_guard lock(mutex_);
+  const auto at = peers_.find(rank);
+  if (at == peers_.end() || at->second->over) return;  // its loss is told, or will be
+  if (rank < identity_.rank) {
+    call(group, rank);
+  } else {
+    send(*at->second, frame_of(Word::wire_wanted, group));
+  }
+}
+
+void Watcher::tell_left(std::uint64_t group, int rank) {
+  std::lock_guard lock(mutex_);
+  const auto at = peers_.find(rank);
+  if (at != peers_.end() && !at->second->over) send(*at->second, frame_of(Word::left, group));
+}
+
+// Both may want the wire at once, and either more than once.
+void Watcher::call(std::uint64_t group, int rank) {
+  if (!called_.emplace(group, rank).second) return;
+  calls_.start(Purpose::message_lane, group, rank, peers_.at(rank)->listens);
+  wake_.ring();
+}
+
+void Watcher::turn_calls() {
+  for (auto& [group, rank, stream, why] : calls_.turn()) {
+    if (stream) {
+      deliver(group, rank, *std::move(stream));
+    } else if (const auto at = groups_.find(group); at != groups_.end()) {
+      at->second->unconnected(rank, why);
+    } else {
+      called_.erase({group, rank});  // the group is being made here, and may try again
+    }
+  }
+}
+
+void Watcher::take_in(HandshakeHall::Guest guest) {
+  const Hello& hello = guest.hello;
+  if (watches_all_ && hello.purpose == Purpose::control) {
+    peers_[hello.rank] = std::make_unique<Peer>(hello.rank, std::move(guest.stream), net::Address());
+  } else if (hello.purpose == Purpose::message_lane) {
+    deliver(hello.group, hello.rank, std::move(guest.stream));
+  } else if (!is_over(hello.group)) {
+    waiting_.insert_or_assign(Key{hello.purpose, hello.group, hello.rank}, std::move(guest.stream));
+    arrived_.ring();
+  }
+}
+
+// To a group that is over: closed. The other side has been told why beside the wires.
+void Watcher::deliver(std::uint64_t group, int rank, net::SocketStream stream) {
+  if (const auto at = groups_.find(group); at != groups_.end()) {
+    at->second->connected(rank, std::move(stream));
+  } else if (!is_over(group)) {
+    waiting_.insert_or_assign(Key{Purpose::message_lane, group, rank}, std::move(stream));
+    arrived_.ring();
+  }
 }
 
 void Watcher::announce(std::uint64_t group, std::span<const int> ranks, const Failure& cause) {
@@ -219,6 +316,8 @@ void Watcher::run() {
         polled.push_back({peer->stream.fd(), events, 0});
         if (peer->process) polled.push_back({peer->process.get(), POLLIN, 0});
       }
+      calls_.append_to(polled);
+      due = std::min(due, calls_.next_turn());
     }
     if (over_.load(std::memory_order_acquire)) return;
     wake_.wait(ticket, due, polled);
@@ -231,15 +330,8 @@ void Watcher::run() {
     hall_.turn();
     hall_.take_refused();
     std::lock_guard lock(mutex_);
-    for (auto& guest : hall_.take_guests()) {
-      if (watches_all_ && guest.hello.purpose == Purpose::control) {
-        peers_[guest.hello.rank] = std::make_unique<Peer>(guest.hello.rank, std::move(guest.stream));
-        continue;
-      }
-      waiting_.insert_or_assign(Key{guest.hello.purpose, guest.hello.group, guest.hello.rank},
-                                std::move(guest.stream));
-      arrived_.ring();
-    }
+    for (auto& guest : hall_.take_guests()) take_in(std::move(guest));
+    turn_calls();
     for (auto& [rank, peer] : peers_) {
       flush(*peer);
       hear(*peer);
@@ -297,8 +389,14 @@ void Watcher::obey(Peer& peer, std::span<const std::byte> frame) {
     }
     return;
   }
-  if (word != Word::ended)
+  if (word == Word::ended) return obey_cause(peer, frame);
+  if ((word != Word::wire_wanted && word != Word::left) || peer.rank == no_rank)
     throw base::Problem(ErrorKind::disconnected, peer.rank, "an unknown control frame");
+  obey_wire(peer, word == Word::wire_wanted, reader.get<std::uint64_t>());
+}
+
+void Watcher::obey_cause(Peer& peer, std::span<const std::byte> frame) {
+  base::Reader reader(frame.subspan(head_bytes));
   const auto group = reader.get<std::uint64_t>();
   const auto kind = reader.get<std::uint8_t>();
   if (kind > static_cast<std::uint8_t>(ErrorKind::aborted)) {
@@ -315,6 +413,17 @@ void Watcher::obey(Peer& peer, std::span<const std::byte> frame) {
     // go.
     if (early_.size() == most_early) early_.pop_front();
     early_.emplace_back(group, cause);
+  }
+}
+
+void Watcher::obey_wire(Peer& peer, bool wanted, std::uint64_t group) {
+  if (is_over(group)) return;  // it is told, or has been, that this rank has left
+  if (wanted) {
+    if (peer.rank < identity_.rank) call(group, peer.rank);
+  } else if (const auto at = groups_.find(group); at != groups_.end()) {
+    at->second->left(peer.rank);
+  } else {
+    early_left_.emplace(group, peer.rank);
   }
 }
 

@@ -1,7 +1,7 @@
 #pragma once
-/// One thread per process that sees failure and lets others in: it sleeps in poll() on a control connection
-/// per peer process, on the processes of this host themselves, and on the listeners. It never touches
-/// payload.
+/// One thread per process that sees failure, lets others in, and opens what is opened late: it sleeps in
+/// poll() on a control connection per peer process, on the processes of this host themselves, on the
+/// listeners, and on handshakes. It never touches payload.
 
 #include <atomic>
 #include <deque>
@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,6 +19,7 @@
 
 #include "base/deadline.hpp"
 #include "base/scheduler.hpp"
+#include "control/calls.hpp"
 #include "control/hall.hpp"
 #include "net/socket.hpp"
 #include "rondo/error.hpp"
@@ -33,6 +35,12 @@ class Watched {
   virtual void ended(const Failure& cause) = 0;
   /// The process of `peer` (a rank of the job, or no_rank for the launcher) is gone without a word.
   virtual void lost(int peer, const std::string& text) = 0;
+  /// The message wire with this rank of the job is there, because one of the two has asked for it.
+  virtual void connected(int peer, net::SocketStream stream) = 0;
+  /// The message wire that was asked for cannot be made.
+  virtual void unconnected(int peer, const std::string& why) = 0;
+  /// `peer` leaves, and no message wire was made: no message came from it, and none will.
+  virtual void left(int peer) = 0;
 };
 
 class Watcher {
@@ -45,8 +53,9 @@ class Watcher {
   /// Throws Problem(timed_out).
   net::SocketStream await(Purpose purpose, std::uint64_t group, int rank, base::Deadline& deadline);
   /// The control connection with `rank` (or the launcher); from now on its death is seen. Over a local
-  /// socket the process itself is watched too: children of it that live on do not hide its end.
-  void watch(int rank, net::SocketStream connection);
+  /// socket the process itself is watched too: children of it that live on do not hide its end. `listens` is
+  /// where it can be called later.
+  void watch(int rank, net::SocketStream connection, const net::Address& listens = {});
   /// For the launcher: from now on the control connection of every rank is watched as soon as it comes; a
   /// newer one takes the place of the last.
   void watch_all_who_come();
@@ -55,8 +64,14 @@ class Watcher {
 
   /// From now on `group` hears what concerns it; also what had come before it enrolled.
   void enroll(std::uint64_t group, Watched& watched);
-  /// After this returns, `watched` is called no more.
+  /// After this returns, `watched` is called no more; connections of the group that nobody has taken, or that
+  /// still come, are closed.
   void withdraw(std::uint64_t group);
+  /// Makes the group's message wire with that rank, if nobody has begun to: the higher rank of the two calls,
+  /// the lower one asks it to. The group is told on both sides. Any thread; does not wait.
+  void want_wire(std::uint64_t group, int rank);
+  /// Tells that rank that this one leaves the group without a message wire. Any thread; does not wait.
+  void tell_left(std::uint64_t group, int rank);
   /// Tells these ranks of the job why the group has ended. Any thread; does not wait.
   void announce(std::uint64_t group, std::span<const int> ranks, const Failure& cause);
 
@@ -71,6 +86,13 @@ class Watcher {
   void flush(Peer& peer);
   void ended(Peer& peer, const std::string& why);
   void gone(Peer& peer, const std::string& why);
+  void obey_cause(Peer& peer, std::span<const std::byte> frame);
+  void obey_wire(Peer& peer, bool wanted, std::uint64_t group);
+  void call(std::uint64_t group, int rank);
+  void take_in(HandshakeHall::Guest guest);
+  void deliver(std::uint64_t group, int rank, net::SocketStream stream);
+  void turn_calls();
+  bool is_over(std::uint64_t group) const;
 
   Identity identity_;
   std::vector<net::Listener> listeners_;
@@ -79,11 +101,15 @@ class Watcher {
   base::Event arrived_;  // rung when a connection has come
   mutable std::mutex mutex_;
   std::map<Key, net::SocketStream> waiting_;
+  Calls calls_;
+  std::set<std::pair<std::uint64_t, int>> called_;      // group, rank: never twice
+  std::set<std::pair<std::uint64_t, int>> early_left_;  // of groups that have not enrolled yet
   bool watches_all_ = false;
   std::map<int, std::unique_ptr<Peer>> peers_;
   std::map<std::uint64_t, Watched*> groups_;
   std::deque<std::pair<std::uint64_t, Failure>>
-      early_;  // causes of groups that have not enrolled yet, newest last
+      early_;                              // causes of groups that have not enrolled yet, newest last
+  std::deque<std::uint64_t> over_groups_;  // have withdrawn, newest last
   std::atomic<bool> over_{false};
   base::Thread thread_;
 };

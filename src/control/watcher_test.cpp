@@ -1,9 +1,8 @@
-#include "control/watcher.hpp"
+#include "control/test_support.hpp"
 
 #include <gtest/gtest.h>
 
 #include <array>
-#include <condition_variable>
 #include <future>
 #include <string>
 
@@ -13,112 +12,13 @@
 namespace {
 
 using namespace rondo::control;
+using namespace rondo::control::test;
 using namespace std::chrono_literals;
 using rondo::ErrorKind;
 using rondo::Failure;
 using rondo::base::Deadline;
 using rondo::base::Problem;
 using rondo::net::SocketStream;
-
-constexpr rondo::base::Duration plenty = 60s;
-
-Deadline within(rondo::base::Duration limit) { return {rondo::base::real_scheduler(), limit}; }
-Deadline ample() { return within(plenty); }
-rondo::net::Address loopback() { return rondo::net::resolve({"127.0.0.1", 0}).front(); }
-Identity identity(int rank) { return {.rank = rank, .size = 6, .job = {}, .secret = "s"}; }
-
-/// Writes down what it is told.
-class Ear final : public Watched {
- public:
-  void ended(const Failure& cause) override { write(causes_, cause); }
-  void lost(int peer, const std::string& text) override { write(losses_, std::pair(peer, text)); }
-
-  /// Whether so many have come, within ample time.
-  bool hears_ended(std::size_t count) { return hears(causes_, count); }
-  bool hears_lost(std::size_t count) { return hears(losses_, count); }
-  std::vector<Failure> causes() const { return copy(causes_); }
-  std::vector<std::pair<int, std::string>> losses() const { return copy(losses_); }
-
- private:
-  template <class T>
-  void write(std::vector<T>& to, const T& entry) {
-    std::lock_guard lock(mutex_);
-    to.push_back(entry);
-    heard_.notify_all();
-  }
-  template <class T>
-  bool hears(const std::vector<T>& entries, std::size_t count) {
-    std::unique_lock lock(mutex_);
-    return heard_.wait_for(lock, plenty, [&] { return entries.size() >= count; });
-  }
-  template <class T>
-  std::vector<T> copy(const std::vector<T>& entries) const {
-    std::lock_guard lock(mutex_);
-    return entries;
-  }
-
-  mutable std::mutex mutex_;
-  std::condition_variable heard_;
-  std::vector<Failure> causes_;
-  std::vector<std::pair<int, std::string>> losses_;
-};
-
-std::vector<rondo::net::Listener> one(rondo::net::Listener listener) {
-  std::vector<rondo::net::Listener> all;
-  all.push_back(std::move(listener));
-  return all;
-}
-
-/// A process of the job: where it listens, and its watcher.
-struct Process {
-  explicit Process(int its_rank) : rank(its_rank) {
-    rondo::net::Listener listener(loopback());
-    where = listener.bound();
-    watcher =
-        std::make_unique<Watcher>(identity(rank), one(std::move(listener)), [this](const std::string& line) {
-          std::lock_guard lock(mutex);
-          reports.push_back(line);
-        });
-  }
-  std::size_t reported() {
-    std::lock_guard lock(mutex);
-    return reports.size();
-  }
-
-  int rank;
-  rondo::net::Address where;
-  std::mutex mutex;
-  std::vector<std::string> reports;
-  std::unique_ptr<Watcher> watcher;  // last: it reports to what is above
-};
-
-SocketStream open(int from, const Process& to, Purpose purpose, std::uint64_t group = 0) {
-  Deadline deadline = ample();
-  SocketStream stream(rondo::net::connect(to.where, deadline));
-  Hello hello = hello_of(identity(from), purpose);
-  hello.to = to.rank;
-  hello.group = group;
-  introduce(stream, hello, "s", deadline);
-  return stream;
-}
-
-/// The far end of a control connection that `process` watches from now on.
-SocketStream controlled(Process& process, int rank) {
-  SocketStream outside = open(rank, process, Purpose::control);
-  Deadline deadline = ample();
-  process.watcher->watch(rank, process.watcher->await(Purpose::control, 0, rank, deadline));
-  return outside;
-}
-
-/// Both watch each other.
-void meet(Process& lower, Process& higher) {
-  higher.watcher->watch(lower.rank, controlled(lower, higher.rank));
-}
-
-void write(const SocketStream& stream, std::span<const std::byte> bytes) {
-  Deadline deadline = ample();
-  rondo::net::write_all(stream.fd(), bytes, deadline);
-}
 
 std::vector<std::byte> bytes_of(std::initializer_list<int> values) {
   std::vector<std::byte> bytes;

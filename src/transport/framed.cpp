@@ -19,6 +19,9 @@ struct FramedTransport::Link {
   Lane lane;
   std::unique_ptr<net::Stream> stream;
 
+  bool wanted = false;  // a stream that was not there has been asked for
+  bool unmade = false;  // this rank has left without ever having had it
+
   Outgoing* first = nullptr;
   Outgoing* last = nullptr;
   bool out_closed = false;
@@ -44,6 +47,20 @@ struct FramedTransport::Link {
     if (first == nullptr) last = nullptr;
   }
 };
+
+namespace {
+
+// What is no header is no goodbye.
+bool is_goodbye(const Outgoing& outgoing) {
+  try {
+    return decode(std::span<const std::byte>(outgoing.head).first(outgoing.head_bytes)).kind ==
+           FrameKind::goodbye;
+  } catch (const base::Problem&) {
+    return false;
+  }
+}
+
+}  // namespace
 
 FramedTransport::FramedTransport(int rank, Streams streams) : rank_(rank), links_(streams.size()) {
   for (std::size_t peer = 0; peer < streams.size(); ++peer) {
@@ -77,7 +94,16 @@ FramedTransport::Link& FramedTransport::link(int peer, Lane lane) noexcept {
 
 bool FramedTransport::has_departed(int peer) const noexcept {
   const auto& lanes = links_[static_cast<std::size_t>(peer)];
-  return std::all_of(lanes.begin(), lanes.end(), [](const auto& each) { return each && each->departed; });
+  return std::all_of(lanes.begin(), lanes.end(),
+                     [](const auto& each) { return each && (each->departed || each->unmade); });
+}
+
+bool FramedTransport::has_departed(int peer, Lane lane) const noexcept {
+  return links_[static_cast<std::size_t>(peer)][static_cast<std::size_t>(lane)]->departed;
+}
+
+const net::Stream* FramedTransport::stream(int peer, Lane lane) const noexcept {
+  return links_[static_cast<std::size_t>(peer)][static_cast<std::size_t>(lane)]->stream.get();
 }
 
 void FramedTransport::attach(Lane lane, Receiver& receiver) {
@@ -91,9 +117,42 @@ void FramedTransport::post(Outgoing& outgoing) {
     release(outgoing, Outgoing::State::failed);
     return;
   }
+  if (!to.stream && !to.wanted && !ask_for(to, outgoing)) return;
   outgoing.state = Outgoing::State::queued;
   to.push(outgoing);
   if (to.first == &outgoing) pump_out(to);
+}
+
+// A wire is not made to say goodbye over it: false, and the frame is done with. Whatever the peer sends
+// after this is read by nobody, as this rank leaves.
+bool FramedTransport::ask_for(Link& link, Outgoing& outgoing) {
+  if (!is_goodbye(outgoing)) {
+    link.wanted = true;
+    want(link.peer, link.lane);
+    return true;
+  }
+  link.unmade = link.in_closed = link.out_closed = true;
+  leave_unmade(link.peer, link.lane);
+  release(outgoing, Outgoing::State::done);
+  return false;
+}
+
+void FramedTransport::made(int peer, Lane lane, std::unique_ptr<net::Stream> stream) {
+  Link& to = link(peer, lane);
+  if (!to.stream && !to.in_closed) to.stream = std::move(stream);
+}
+
+void FramedTransport::not_made(int peer, Lane lane, const std::string& why) {
+  Link& to = link(peer, lane);
+  if (!to.stream && !to.in_closed) lost(to, fmt::format("no connection to rank {}: {}", peer, why));
+}
+
+void FramedTransport::left_unmade(int peer, Lane lane) {
+  Link& from = link(peer, lane);
+  if (from.departed) return;
+  from.departed = from.in_closed = true;
+  close_out(from);
+  receivers_[static_cast<std::size_t>(lane)]->departed(peer);
 }
 
 void FramedTransport::release(Outgoing& outgoing, Outgoing::State state) noexcept {
@@ -103,7 +162,7 @@ void FramedTransport::release(Outgoing& outgoing, Outgoing::State state) noexcep
 
 bool FramedTransport::pump_out(Link& link) {
   bool any = false;
-  while (link.first != nullptr && !link.out_closed) {
+  while (link.stream && link.first != nullptr && !link.out_closed) {
     Outgoing& frame = *link.first;
     const std::size_t head_left = frame.head_bytes - std::min(frame.moved, frame.head_bytes);
     const std::size_t payload_done = frame.moved - (frame.head_bytes - head_left);
@@ -260,7 +319,7 @@ void FramedTransport::finish_frame(Link& link) {
 
 bool FramedTransport::pump_in(Link& link) {
   bool any = false;
-  while (!link.in_closed) {
+  while (link.stream && !link.in_closed) {
     if (!link.header) {
       const std::size_t before = link.head_have;
       const bool complete = read_header(link);
@@ -322,7 +381,15 @@ void FramedTransport::lost(Link& link, const std::string& text) {
   link.in_closed = true;
   close_out(link);
   if (link.stream) link.stream->shutdown();
-  broken(Failure{ErrorKind::disconnected, link.peer, text});
+  broken(link.lane, Failure{ErrorKind::disconnected, link.peer, text});
+}
+
+void FramedTransport::broken(Lane, const Failure& cause) { fail(cause); }
+
+void FramedTransport::want(int, Lane) { RONDO_INVARIANT(!"all wires of this kind exist from the start"); }
+
+void FramedTransport::leave_unmade(int, Lane) {
+  RONDO_INVARIANT(!"all wires of this kind exist from the start");
 }
 
 }  // namespace rondo::transport

@@ -1,6 +1,6 @@
 #pragma once
 /// Frames over byte streams, one stream per (peer, lane): what sim, tcp and shared-memory rings have in
-/// common.
+/// common. A stream may come late: it is asked for when there is a frame for it.
 
 #include <array>
 #include <memory>
@@ -14,7 +14,8 @@ namespace rondo::transport {
 /// Leaves to its kinds: where streams come from, how a failure spreads, the arena, sub-groups.
 class FramedTransport : public Transport {
  public:
-  /// One stream per lane of a peer; the entry of the own rank is empty.
+  /// One stream per lane of a peer; the entry of the own rank is empty, as are those of wires that are made
+  /// when they are wanted.
   using Streams = std::vector<std::array<std::unique_ptr<net::Stream>, lane_count>>;
 
   FramedTransport(int rank, Streams streams);
@@ -35,9 +36,27 @@ class FramedTransport : public Transport {
  protected:
   /// A wire has ended without a goodbye, or what came over it makes no sense. Ends the group; kinds may look
   /// for the first cause before.
-  virtual void broken(const Failure& cause) { fail(cause); }
-  /// True when the peer has said goodbye on both lanes.
+  virtual void broken(Lane lane, const Failure& cause);
+  /// True when the peer has said goodbye: on this lane; on all lanes that have carried anything.
+  bool has_departed(int peer, Lane lane) const noexcept;
   bool has_departed(int peer) const noexcept;
+
+  // Wires that are made when they are wanted: kinds that have them override the first two, and call the
+  // others.
+
+  /// The first frame for a wire that is not there: made() or not_made() follows, later. Does not wait.
+  virtual void want(int peer, Lane lane);
+  /// Instead of a goodbye over a wire that neither side has made: the peer gets to know in another way, and
+  /// calls left_unmade(). Does not wait.
+  virtual void leave_unmade(int peer, Lane lane);
+  /// The wire is there. One that nobody needs any more, or that is there already, is closed.
+  void made(int peer, Lane lane, std::unique_ptr<net::Stream> stream);
+  void not_made(int peer, Lane lane, const std::string& why);
+  /// The peer has left, and nothing came and will come over this wire.
+  void left_unmade(int peer, Lane lane);
+  /// None where there is none yet.
+  const net::Stream* stream(int peer, Lane lane) const noexcept;
+
   /// Closes all streams. Kinds call it in their destructor, before what the streams live in goes.
   void close() noexcept;
 
@@ -45,6 +64,7 @@ class FramedTransport : public Transport {
   struct Link;
 
   Link& link(int peer, Lane lane) noexcept;
+  bool ask_for(Link& link, Outgoing& outgoing);
   bool pump_out(Link& link);
   bool pump_in(Link& link);
   bool read_header(Link& link);

@@ -30,7 +30,8 @@ Bytes payload_of(std::uint64_t salt, std::size_t length) {
   return bytes;
 }
 
-/// Wires of one rank, which keep the first cause of a failure to themselves.
+/// Wires of one rank, which keep the first cause of a failure to themselves, and write down which wires they
+/// want and which they leave without having had.
 class Wires final : public FramedTransport {
  public:
   Wires(int rank, Streams streams) : FramedTransport(rank, std::move(streams)) {}
@@ -44,7 +45,17 @@ class Wires final : public FramedTransport {
   std::optional<Failure> failure() const override { return failure_; }
   std::unique_ptr<Transport> sub(const GroupId&, std::span<const int>) override { return nullptr; }
 
+  using FramedTransport::has_departed;
+  using FramedTransport::left_unmade;
+  using FramedTransport::made;
+  using FramedTransport::not_made;
+  std::vector<std::pair<int, Lane>> wanted;
+  std::vector<std::pair<int, Lane>> left;
+
  private:
+  void want(int peer, Lane lane) override { wanted.emplace_back(peer, lane); }
+  void leave_unmade(int peer, Lane lane) override { left.emplace_back(peer, lane); }
+
   std::optional<Failure> failure_;
 };
 
@@ -83,15 +94,14 @@ class Inbox final : public Receiver {
 /// Ranks 0 and 1 and the pipes between them.
 class Pair {
  public:
-  explicit Pair(std::size_t capacity) {
+  explicit Pair(std::size_t capacity, bool messages_from_the_start = true) {
     for (int to = 0; to < 2; ++to) {
       for (int lane = 0; lane < lane_count; ++lane) pipes_.emplace_back(capacity, bell_, bell_);
     }
     for (int rank = 0; rank < 2; ++rank) {
       FramedTransport::Streams streams(2);
-      for (int lane = 0; lane < lane_count; ++lane) {
-        streams[static_cast<std::size_t>(1 - rank)][static_cast<std::size_t>(lane)] =
-            std::make_unique<PipeStream>(pipe(rank, lane), pipe(1 - rank, lane));
+      for (int lane = 0; lane < (messages_from_the_start ? lane_count : 1); ++lane) {
+        streams[static_cast<std::size_t>(1 - rank)][static_cast<std::size_t>(lane)] = stream(rank, lane);
       }
       wires_.push_back(std::make_unique<Wires>(rank, std::move(streams)));
       for (int lane = 0; lane < lane_count; ++lane) {
@@ -100,12 +110,18 @@ class Pair {
     }
   }
 
+  std::unique_ptr<rondo::net::Stream> stream(int rank, int lane) {
+    return std::make_unique<PipeStream>(pipe(rank, lane), pipe(1 - rank, lane));
+  }
+  /// The message wire is there at `rank`.
+  void make(int rank) { wires(rank).made(1 - rank, Lane::message, stream(rank, 1)); }
   Wires& wires(int rank) { return *wires_[static_cast<std::size_t>(rank)]; }
   Inbox& inbox(int rank, Lane lane) {
     return inboxes_[static_cast<std::size_t>(rank * lane_count + static_cast<int>(lane))];
   }
   /// What rank `to` reads on a lane, for who writes there by hand.
   Pipe& pipe(int to, int lane) { return pipes_[static_cast<std::size_t>(to * lane_count + lane)]; }
+  Event& bell() { return bell_; }
   void close(int rank) { wires_[static_cast<std::size_t>(rank)].reset(); }
 
   /// Until nothing moves any more; a frame that waits for a verdict does not move.
@@ -430,6 +446,146 @@ TEST(Framed, a_cut_is_a_loss_on_both_sides) {
   EXPECT_EQ(pair.wires(0).failure()->rank, 1);
   EXPECT_EQ(pair.wires(0).failure()->text, "the connection to rank 1 was cut");
   expect_failure(pair, "rank 0 closed the connection");
+}
+
+// --- wires that are made when they are wanted ------------------------------------------------------------
+
+using Wanted = std::vector<std::pair<int, Lane>>;
+
+Outgoing* goodbye(int to, Lane lane, std::uint32_t sequence) {
+  Header header;
+  header.lane = lane;
+  header.kind = FrameKind::goodbye;
+  header.sequence = sequence;
+  return make_owned(to, lane, header, {});
+}
+
+TEST(Framed, a_wire_is_asked_for_once_and_frames_wait_for_it) {
+  Pair pair(1000, false);
+  Frame part(Lane::collective, 0, 9, 30);
+  Frame first(Lane::message, 0, 1, 20);
+  Frame taken_back(Lane::message, 1, 2, 33);
+  Frame third(Lane::message, 2, 3, 0);
+  pair.wires(0).post(part.out);
+  EXPECT_EQ(pair.wires(0).wanted, Wanted());
+  for (Frame* each : {&first, &taken_back, &third}) pair.wires(0).post(each->out);
+  EXPECT_EQ(pair.wires(0).wanted, (Wanted{{1, Lane::message}}));
+  EXPECT_TRUE(pair.wires(0).cancel(taken_back.out));
+  pair.settle();
+  EXPECT_FALSE(pair.wires(0).flushed());
+  EXPECT_EQ(pair.inbox(1, Lane::collective).frames.size(), 1U);
+  pair.make(0);
+  EXPECT_TRUE(pair.wires(0).poll());
+  EXPECT_TRUE(pair.wires(0).flushed());
+  EXPECT_EQ(first.out.state, Outgoing::State::done);
+  pair.settle();
+  EXPECT_TRUE(pair.inbox(1, Lane::message).frames.empty());  // it is not there yet at the other end
+  pair.make(1);
+  pair.settle();
+  const auto& got = pair.inbox(1, Lane::message).frames;
+  ASSERT_EQ(got.size(), 2U);
+  EXPECT_EQ(got[0].payload, first.payload);
+  EXPECT_EQ(got[1].number, 3U);
+  // The other way it serves as well.
+  pair.wires(1).post(*make_owned(0, Lane::message, header_of(Lane::message, 0, 8, 5), payload_of(8, 5)));
+  pair.settle();
+  EXPECT_EQ(pair.wires(1).wanted, Wanted());
+  ASSERT_EQ(pair.inbox(0, Lane::message).frames.size(), 1U);
+  EXPECT_EQ(pair.inbox(0, Lane::message).frames[0].payload, payload_of(8, 5));
+  // Goodbyes go over it.
+  pair.wires(0).post(*goodbye(1, Lane::message, 3));
+  pair.settle();
+  EXPECT_EQ(pair.wires(0).left, Wanted());
+  EXPECT_EQ(pair.inbox(1, Lane::message).left, std::vector{0});
+  EXPECT_FALSE(pair.wires(0).failed() || pair.wires(1).failed());
+}
+
+TEST(Framed, a_wire_is_not_made_for_a_goodbye) {
+  Pair pair(1000, false);
+  pair.wires(0).post(*goodbye(1, Lane::collective, 0));
+  pair.wires(0).post(*goodbye(1, Lane::message, 0));
+  EXPECT_EQ(pair.wires(0).wanted, Wanted());
+  EXPECT_EQ(pair.wires(0).left, (Wanted{{1, Lane::message}}));
+  EXPECT_TRUE(pair.wires(0).flushed());
+  pair.settle();
+  EXPECT_FALSE(pair.wires(1).has_departed(0));  // the word is on its way
+  EXPECT_TRUE(pair.inbox(1, Lane::message).left.empty());
+  pair.wires(1).left_unmade(0, Lane::message);
+  EXPECT_TRUE(pair.wires(1).has_departed(0));
+  EXPECT_EQ(pair.inbox(1, Lane::message).left, std::vector{0});
+  Frame late(Lane::message, 0, 1, 5);
+  late.out.peer = 0;
+  pair.wires(1).post(late.out);
+  EXPECT_EQ(late.out.state, Outgoing::State::failed);
+  EXPECT_EQ(pair.wires(1).wanted, Wanted());
+  // The other one leaves too.
+  pair.wires(1).post(*goodbye(0, Lane::collective, 0));
+  pair.wires(1).post(*goodbye(0, Lane::message, 0));
+  pair.settle();
+  EXPECT_TRUE(pair.wires(0).has_departed(1));
+  EXPECT_FALSE(pair.wires(0).failed() || pair.wires(1).failed());
+}
+
+TEST(Framed, a_wire_that_comes_to_who_has_left_is_closed) {
+  Pair pair(1000, false);
+  Frame message(Lane::message, 0, 1, 20);
+  Frame never(Lane::message, 1, 2, 2000);
+  pair.wires(0).post(message.out);
+  pair.wires(0).post(never.out);
+  pair.make(0);
+  pair.settle();
+  EXPECT_EQ(message.out.state, Outgoing::State::done);
+  pair.wires(1).post(*goodbye(0, Lane::message, 0));
+  pair.make(1);
+  pair.wires(0).left_unmade(1, Lane::message);  // the word comes before the end, or after it
+  pair.settle();
+  EXPECT_EQ(never.out.state, Outgoing::State::failed);
+  EXPECT_TRUE(pair.inbox(1, Lane::message).frames.empty());
+  EXPECT_EQ(pair.inbox(0, Lane::message).left, std::vector{1});
+  EXPECT_FALSE(pair.wires(0).failed() || pair.wires(1).failed());
+}
+
+TEST(Framed, the_end_of_a_new_wire_is_a_loss_until_its_peer_is_known_to_have_left) {
+  Pair pair(1000, false);
+  pair.make(0);
+  pair.make(1);
+  pair.wires(0).cut(1);
+  pair.settle();
+  ASSERT_TRUE(pair.wires(1).failed());
+  EXPECT_FALSE(pair.wires(1).has_departed(0, Lane::message));
+  pair.wires(1).left_unmade(0, Lane::message);
+  EXPECT_TRUE(pair.wires(1).has_departed(0, Lane::message));
+  EXPECT_EQ(pair.inbox(1, Lane::message).left, std::vector{0});
+}
+
+TEST(Framed, one_wire_too_many_is_closed) {
+  Pair pair(1000, false);
+  pair.make(0);
+  pair.make(1);
+  Pipe in(100, pair.bell(), pair.bell());
+  Pipe out(100, pair.bell(), pair.bell());
+  pair.wires(1).made(0, Lane::message, std::make_unique<PipeStream>(in, out));
+  std::array<std::byte, 1> byte{};
+  EXPECT_EQ(out.read(byte).state, rondo::net::Moved::State::closed);
+  Frame message(Lane::message, 0, 4, 20);
+  pair.wires(0).post(message.out);
+  pair.settle();
+  ASSERT_EQ(pair.inbox(1, Lane::message).frames.size(), 1U);
+  EXPECT_EQ(pair.inbox(1, Lane::message).frames[0].payload, message.payload);
+}
+
+TEST(Framed, a_wire_that_cannot_be_made_ends_the_group) {
+  Pair pair(1000, false);
+  Frame message(Lane::message, 0, 4, 20);
+  pair.wires(0).post(message.out);
+  pair.wires(0).not_made(1, Lane::message, "the cable of 1887 has parted");
+  EXPECT_EQ(message.out.state, Outgoing::State::failed);
+  ASSERT_TRUE(pair.wires(0).failed());
+  EXPECT_EQ(pair.wires(0).failure()->kind, ErrorKind::disconnected);
+  EXPECT_EQ(pair.wires(0).failure()->rank, 1);
+  EXPECT_EQ(pair.wires(0).failure()->text, "no connection to rank 1: the cable of 1887 has parted");
+  pair.make(0);  // too late
+  EXPECT_FALSE(pair.wires(0).poll());
 }
 
 }  // namespace

@@ -178,7 +178,7 @@ void Job::connect_all(base::Deadline& deadline) {
     if (peer < rank()) stream = call_locally(peer, deadline);
     if (!stream) stream = link(control::Purpose::control, 0, peer, deadline);
     local_[static_cast<std::size_t>(peer)] = net::is_local(stream->fd());
-    watcher_->watch(peer, *std::move(stream));
+    watcher_->watch(peer, *std::move(stream), places_[static_cast<std::size_t>(peer)].address);
   }
 }
 

@@ -9,8 +9,12 @@ namespace rondo::transport {
 
 namespace {
 
-// How long the end of a wire waits for the watcher to tell why: the first cause travels beside the wires.
-constexpr base::Duration patience = std::chrono::milliseconds(200);
+// How long the end of a wire waits for the watcher to tell why: the first cause travels beside the wires. So
+// does the word of a rank that left before it had looked at its new message wire, and nothing else tells of
+// that.
+base::Duration patience(Lane lane) {
+  return lane == Lane::message ? std::chrono::seconds(1) : std::chrono::milliseconds(200);
+}
 
 }  // namespace
 
@@ -71,23 +75,57 @@ std::optional<Failure> JobTransport::failure() const {
 }
 
 bool JobTransport::poll() {
-  const bool moved = FramedTransport::poll();
+  News news;
+  if (any_news_.load(std::memory_order_seq_cst)) news = take_news();
+  act_on(news);
+  const bool moved = FramedTransport::poll() || !news.left.empty();
   if (failed()) return moved;
-  if (anybody_lost_.load(std::memory_order_seq_cst)) mourn();
-  if (suspicion_ && base::real_scheduler().now() >= suspected_until_) fail(*suspicion_);
+  mourn(news);
+  suspect();
   return moved || failed();
 }
 
 base::TimePoint JobTransport::next_turn() const {
-  return suspicion_ && !failed() ? suspected_until_ : base::never;
+  base::TimePoint next = base::never;
+  if (failed()) return next;
+  for (const Suspicion& each : suspicions_) next = std::min(next, each.until);
+  return next;
 }
 
 // A wire has ended. Who ended the group tells so beside the wires, and the death of a process is seen there:
 // a moment for that.
-void JobTransport::broken(const Failure& cause) {
-  if (suspicion_) return;
-  suspicion_ = cause;
-  suspected_until_ = base::real_scheduler().now() + patience;
+void JobTransport::broken(Lane lane, const Failure& cause) {
+  suspicions_.push_back({lane, cause, base::real_scheduler().now() + patience(lane)});
+}
+
+void JobTransport::suspect() {
+  std::erase_if(suspicions_,
+                [this](const Suspicion& each) { return has_departed(each.cause.rank, each.lane); });
+  for (const Suspicion& each : suspicions_) {
+    if (base::real_scheduler().now() >= each.until) fail(each.cause);
+  }
+}
+
+void JobTransport::want(int peer, Lane) {
+  job_->watcher().want_wire(group_, members_[static_cast<std::size_t>(peer)]);
+}
+
+void JobTransport::leave_unmade(int peer, Lane) {
+  job_->watcher().tell_left(group_, members_[static_cast<std::size_t>(peer)]);
+}
+
+// --- told by the watcher, on its thread ------------------------------------------------------------------
+
+template <class Note>
+void JobTransport::note(int peer, const Note& write) {
+  const int member = place_in(members_, peer);
+  if (member == size() || member == rank()) return;
+  {
+    std::lock_guard lock(mutex_);
+    write(news_, member);
+    any_news_.store(true, std::memory_order_seq_cst);
+  }
+  bell_.ring();
 }
 
 void JobTransport::lost(int peer, const std::string& why) {
@@ -95,26 +133,41 @@ void JobTransport::lost(int peer, const std::string& why) {
     keep(Failure{ErrorKind::aborted, -1, "the launcher is gone"});
     return;
   }
-  const int member = place_in(members_, peer);
-  if (member == size()) return;
-  {
-    std::lock_guard lock(mutex_);
-    lost_.emplace_back(member, why);
-    anybody_lost_.store(true, std::memory_order_seq_cst);
+  note(peer, [&](News& news, int member) { news.lost.emplace_back(member, why); });
+}
+
+void JobTransport::connected(int peer, net::SocketStream stream) {
+  note(peer, [&](News& news, int member) { news.connected.emplace_back(member, std::move(stream)); });
+}
+
+void JobTransport::unconnected(int peer, const std::string& why) {
+  note(peer, [&](News& news, int member) { news.unconnected.emplace_back(member, why); });
+}
+
+void JobTransport::left(int peer) {
+  note(peer, [&](News& news, int member) { news.left.push_back(member); });
+}
+
+// --- and what comes of it --------------------------------------------------------------------------------
+
+JobTransport::News JobTransport::take_news() {
+  std::lock_guard lock(mutex_);
+  any_news_.store(false, std::memory_order_relaxed);
+  return std::exchange(news_, {});
+}
+
+void JobTransport::act_on(News& news) {
+  for (auto& [member, stream] : news.connected) {
+    made(member, Lane::message, std::make_unique<net::SocketStream>(std::move(stream)));
   }
-  bell_.ring();
+  for (const int member : news.left) left_unmade(member, Lane::message);
+  for (const auto& [member, why] : news.unconnected) not_made(member, Lane::message, why);
 }
 
 // Whoever had said goodbye to this group before its process ended is not missed. All that it sent has been
 // read by now, as far as it had come.
-void JobTransport::mourn() {
-  std::vector<std::pair<int, std::string>> gone;
-  {
-    std::lock_guard lock(mutex_);
-    gone.swap(lost_);
-    anybody_lost_.store(false, std::memory_order_relaxed);
-  }
-  for (const auto& [member, why] : gone) {
+void JobTransport::mourn(const News& news) {
+  for (const auto& [member, why] : news.lost) {
     if (has_departed(member)) continue;
     fail(Failure{ErrorKind::disconnected, member, fmt::format("rank {} is gone: {}", member, why)});
     return;

@@ -1,6 +1,6 @@
 #pragma once
 /// What the groups of a job have in common, whatever their wires: members who are ranks of the job, and a
-/// watcher who tells why a group has ended.
+/// watcher who tells why a group has ended, and brings the wires that are made late.
 
 #include <atomic>
 #include <memory>
@@ -43,22 +43,45 @@ class JobTransport : public FramedTransport, private control::Watched {
   std::vector<int> members_of(std::span<const int> ranks) const;
 
  private:
+  /// What the watcher has told and the next poll acts on.
+  struct News {
+    std::vector<std::pair<int, net::SocketStream>> connected;
+    std::vector<std::pair<int, std::string>> unconnected;
+    std::vector<int> left;
+    std::vector<std::pair<int, std::string>> lost;  // members whose process is gone, and the words for it
+  };
+  /// The end of a wire: whose fault it was may still be told.
+  struct Suspicion {
+    Lane lane;
+    Failure cause;
+    base::TimePoint until;
+  };
+
   bool keep(const Failure& cause);
-  void broken(const Failure& cause) override;
+  void broken(Lane lane, const Failure& cause) override;
+  void want(int peer, Lane lane) override;
+  void leave_unmade(int peer, Lane lane) override;
   void ended(const Failure& cause) override { keep(cause); }
   void lost(int peer, const std::string& why) override;
-  void mourn();
+  void connected(int peer, net::SocketStream stream) override;
+  void unconnected(int peer, const std::string& why) override;
+  void left(int peer) override;
+  template <class Note>
+  void note(int peer, const Note& write);
+  News take_news();
+  void act_on(News& news);
+  void mourn(const News& news);
+  void suspect();
 
   std::shared_ptr<Job> job_;
   base::Event& bell_;
   std::uint64_t group_;
   std::vector<int> members_;
-  std::optional<Failure> suspicion_;  // a wire has ended: whose fault it was may still be told
-  base::TimePoint suspected_until_{};
-  std::atomic<bool> anybody_lost_{false};
+  std::vector<Suspicion> suspicions_;
+  std::atomic<bool> any_news_{false};
   std::atomic<bool> failed_{false};
   mutable std::mutex mutex_;
-  std::vector<std::pair<int, std::string>> lost_;  // members whose process is gone, and the words for it
+  News news_;
   std::optional<Failure> failure_;
 };
 

@@ -11,22 +11,11 @@ namespace {
 // How long the last handle of a group waits until the other side's system has what was written.
 constexpr base::Duration closing_limit = std::chrono::seconds(1);
 
-std::vector<const net::SocketStream*> sockets_of(const FramedTransport::Streams& streams) {
-  std::vector<const net::SocketStream*> sockets;
-  for (const auto& lanes : streams) {
-    for (const auto& each : lanes) {
-      if (each) sockets.push_back(static_cast<const net::SocketStream*>(each.get()));
-    }
-  }
-  return sockets;
-}
-
 class TcpTransport final : public JobTransport {
  public:
   TcpTransport(const std::shared_ptr<Job>& job, std::uint64_t group, std::vector<int> members,
-               std::vector<const net::SocketStream*> sockets, Streams streams)
-      : JobTransport(job, job->bell(), group, std::move(members), std::move(streams)),
-        sockets_(std::move(sockets)) {
+               Streams streams)
+      : JobTransport(job, job->bell(), group, std::move(members), std::move(streams)) {
     enroll();
   }
   ~TcpTransport() override {
@@ -43,37 +32,47 @@ class TcpTransport final : public JobTransport {
  private:
   // Closing a socket with unread bytes throws away what it has not delivered yet.
   void settle() const {
-    base::Scheduler& clock = base::real_scheduler();
-    base::Deadline deadline(clock, closing_limit);
-    for (const net::SocketStream* each : sockets_) {
-      while (!failed() && !each->acknowledged() && !deadline.expired()) {
-        clock.sleep_until(clock.now() + std::chrono::milliseconds(1));
-      }
+    base::Deadline deadline(base::real_scheduler(), closing_limit);
+    for (int peer = 0; peer < size(); ++peer) {
+      if (peer == rank()) continue;
+      settle(stream(peer, Lane::collective), deadline);
+      settle(stream(peer, Lane::message), deadline);
     }
   }
 
-  std::vector<const net::SocketStream*> sockets_;
+  void settle(const net::Stream* wire, base::Deadline& deadline) const {
+    if (wire == nullptr) return;
+    base::Scheduler& clock = base::real_scheduler();
+    const auto& socket = static_cast<const net::SocketStream&>(*wire);
+    while (!failed() && !socket.acknowledged() && !deadline.expired()) {
+      clock.sleep_until(clock.now() + std::chrono::milliseconds(1));
+    }
+  }
 };
+
+FramedTransport::Streams connect_collectives(Job& job, std::uint64_t group, const std::vector<int>& members) {
+  base::Deadline deadline(base::real_scheduler(), job.config().timeout);
+  FramedTransport::Streams streams(members.size());
+  for (std::size_t at = 0; at < members.size(); ++at) {
+    if (members[at] == job.rank()) continue;
+    streams[at][static_cast<std::size_t>(Lane::collective)] = std::make_unique<net::SocketStream>(
+        job.link(control::Purpose::collective_lane, group, members[at], deadline));
+  }
+  return streams;
+}
 
 }  // namespace
 
 std::unique_ptr<Transport> connect(const std::shared_ptr<Job>& job, const GroupId& id,
                                    std::vector<int> members) {
-  base::Deadline deadline(base::real_scheduler(), job->config().timeout);
   const std::uint64_t group = hash_of(id);
-  FramedTransport::Streams streams(members.size());
-  for (std::size_t at = 0; at < members.size(); ++at) {
-    if (members[at] == job->rank()) continue;
-    constexpr control::Purpose purposes[] = {control::Purpose::collective_lane,
-                                             control::Purpose::message_lane};
-    for (std::size_t lane = 0; lane < std::size(purposes); ++lane) {
-      streams[at][lane] =
-          std::make_unique<net::SocketStream>(job->link(purposes[lane], group, members[at], deadline));
-    }
+  try {
+    auto streams = connect_collectives(*job, group, members);
+    return std::make_unique<TcpTransport>(job, group, std::move(members), std::move(streams));
+  } catch (...) {
+    job->watcher().withdraw(group);  // what others have connected for it
+    throw;
   }
-  auto sockets = sockets_of(streams);
-  return std::make_unique<TcpTransport>(job, group, std::move(members), std::move(sockets),
-                                        std::move(streams));
 }
 
 }  // namespace rondo::transport::tcp

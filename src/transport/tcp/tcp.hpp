@@ -1,5 +1,6 @@
 #pragma once
-/// Frames over sockets: two connections per pair of a group, one for each lane.
+/// Frames over sockets: a pair of a group has a connection for collectives, made with the group, and one for
+/// messages, made by the watcher when either has the first for the other.
 
 #include <memory>
 #include <vector>
