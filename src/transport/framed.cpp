@@ -50,6 +50,8 @@ struct FramedTransport::Link {
 
 namespace {
 
+constexpr const char* all_wires_exist = "wires of this kind are there from the start";
+
 // What is no header is no goodbye.
 bool is_goodbye(const Outgoing& outgoing) {
   try {
@@ -386,10 +388,8 @@ void FramedTransport::lost(Link& link, const std::string& text) {
 
 void FramedTransport::broken(Lane, const Failure& cause) { fail(cause); }
 
-void FramedTransport::want(int, Lane) { RONDO_INVARIANT(!"all wires of this kind exist from the start"); }
+void FramedTransport::want(int, Lane) { base::broken_invariant(all_wires_exist, __FILE__, __LINE__); }
 
-void FramedTransport::leave_unmade(int, Lane) {
-  RONDO_INVARIANT(!"all wires of this kind exist from the start");
-}
+void FramedTransport::leave_unmade(int, Lane) { base::broken_invariant(all_wires_exist, __FILE__, __LINE__); }
 
 }  // namespace rondo::transport
