@@ -97,7 +97,7 @@ void expect_sum(const Group& group, int base) {
 }
 
 TEST_P(JobGroup, tells_who_it_is) {
-  run(job(3), [this](const Group& group) {
+  run(job(3), [](const Group& group) {
     EXPECT_EQ(group.size(), 3);
     EXPECT_EQ(group.backend(), GetParam());
     EXPECT_EQ(group.local_rank(), group.rank());
