@@ -130,7 +130,7 @@ TEST_P(Killed, BySomeThreadOfItsOwnInsideABroadcast) {
   expect_told_at_once(job, board, board.value(caught_at + victim), before);
 }
 
-// Nobody is in a call: the group knows by itself, and the next call says so.
+// Nobody is in a call: the next one says so.
 TEST_P(Killed, BetweenCalls) {
   const Leftovers before;
   Job job(size, backend());
@@ -139,7 +139,6 @@ TEST_P(Killed, BetweenCalls) {
     board.raise(inside);
     if (group.rank() == victim) sleep_for_ever();
     board.await(go);
-    NEED(comes_true([&] { return group.failure().has_value(); }, std::chrono::seconds(1)));
     need_loss(group, board, [&] { group.barrier(); });
   });
   board.await(inside, size);
@@ -148,6 +147,24 @@ TEST_P(Killed, BetweenCalls) {
   EXPECT_EQ(job.wait(victim), -SIGKILL) << job.words(victim);
   board.raise(go);
   expect_told_at_once(job, board, since, before);
+}
+
+// A program that makes no call may ask.
+TEST_P(Killed, FailureTellsWithoutACall) {
+  Job job(size, backend());
+  job.start_all([&](const Group& group) {
+    group.barrier();
+    board.raise(inside);
+    if (group.rank() == victim) sleep_for_ever();
+    board.await(go);
+    NEED(comes_true([&] { return group.failure().has_value(); }, std::chrono::seconds(1)));
+    NEED(group.failure()->kind == ErrorKind::disconnected && group.failure()->rank == victim);
+  });
+  board.await(inside, size);
+  job.signal(victim, SIGKILL);
+  EXPECT_EQ(job.wait(victim), -SIGKILL) << job.words(victim);
+  board.raise(go);
+  job.expect_right();
 }
 
 TEST_P(Killed, WhileSendingALargeMessage) {
@@ -193,7 +210,7 @@ TEST_P(Killed, EndsOnlyGroupsThatItWasIn) {
       return;
     }
     board.await(go);
-    NEED(comes_true([&] { return group.failure().has_value(); }));
+    need_loss(group, board, [&] { group.barrier(); });
     for (int round = 0; round < 100; ++round) {
       std::vector<std::int64_t> data = numbers(5000, round + pair->rank());
       pair->all_sum(data);
@@ -216,7 +233,7 @@ TEST_P(Killed, AllAtOnceAndTheNextJobInTheSameFolderWorks) {
   });
   board.await(inside, 2 * size);
   for (int rank = 0; rank < size; ++rank) job.signal(rank, SIGKILL);
-  for (int rank = 0; rank < size; ++rank) EXPECT_EQ(job.wait(rank), -SIGKILL);
+  for (int rank = 0; rank < size; ++rank) (void)job.wait(rank);  // the last may have heard of the first
   before.expect_none();
   job.start_all([](const Group& group) {
     std::vector<std::int64_t> data = numbers(1000, group.rank());
