@@ -171,8 +171,9 @@ TEST(Signals, ThatEndRanksGiveTheirStatus) {
 }
 
 TEST(Signals, ReachWholeProcessGroups) {
-  Command command(ranks_of_shell(
-      2, {}, "sh -c 'trap \"echo child; exit 0\" TERM; echo ready; while :; do sleep 0.02; done'; exit 0"));
+  Command command(ranks_of_shell(2, {},
+                                 "trap : TERM; sh -c 'trap \"echo child; exit 0\" TERM; echo ready; while :; "
+                                 "do sleep 0.02; done'; exit 0"));
   command.await("ready", 2);
   command.signal(SIGTERM);
   const Ended ended = command.wait();
