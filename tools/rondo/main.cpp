@@ -66,7 +66,7 @@ int run(const RunOptions& options) {
 int main_of(std::vector<std::string> arguments) {
   CLI::App app;
   RunOptions options;
-  app.formatter_fn([](const CLI::App*, std::string, CLI::AppFormatMode) { return std::string(help); });
+  app.formatter_fn([](const CLI::App*, const std::string&, CLI::AppFormatMode) { return std::string(help); });
   app.set_version_flag("--version", "rondo " RONDO_VERSION);
   CLI::App* const run_command = add_run(app, options);
   const auto program = split_program(arguments);

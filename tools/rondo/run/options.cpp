@@ -94,7 +94,8 @@ std::optional<std::vector<std::string>> split_program(std::vector<std::string>& 
 
 CLI::App* add_run(CLI::App& app, RunOptions& options) {
   CLI::App* run = app.add_subcommand("run", "Start a program as the ranks of a job on this host");
-  run->formatter_fn([](const CLI::App*, std::string, CLI::AppFormatMode) { return std::string(run_help); });
+  run->formatter_fn(
+      [](const CLI::App*, const std::string&, CLI::AppFormatMode) { return std::string(run_help); });
   run->add_option("-n", options.ranks)->required()->check(CLI::Validator(check_ranks, ""));
   run->add_option("--env", options.environment)
       ->allow_extra_args(false)

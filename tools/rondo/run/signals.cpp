@@ -13,7 +13,7 @@ Signals::Signals() {
   ::sigemptyset(&taken);
   for (const int each : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT})
     ::sigaddset(&taken, each);
-  checked(::sigprocmask(SIG_BLOCK, &taken, &before_), "the signal mask");
+  (void)::pthread_sigmask(SIG_BLOCK, &taken, &before_);
   fd_ = base::Fd(checked(::signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK), "no signalfd"));
 }
 

@@ -62,7 +62,7 @@ void close_own_but(const std::set<int>& keep) {
   const bool wired = ::dup2(start.in, 0) >= 0 && ::dup2(start.out, 1) >= 0 && ::dup2(start.err, 2) >= 0 &&
                      ::fcntl(start.secret, F_SETFD, 0) >= 0;
   (void)::signal(SIGPIPE, SIG_DFL);
-  (void)::sigprocmask(SIG_SETMASK, &signals, nullptr);
+  (void)::pthread_sigmask(SIG_SETMASK, &signals, nullptr);
   if (wired) ::execvpe(arguments.front(), arguments.data(), variables.data());
   const int error = errno;
   report(reports, Report::Kind::not_run, rank, error);
@@ -141,7 +141,7 @@ int tend_ranks(const std::vector<Start>& starts, const sigset_t& signals, int co
   (void)::signal(SIGCHLD, SIG_DFL);  // were it ignored, nobody would hear of deaths
   sigset_t all;
   ::sigfillset(&all);
-  (void)::sigprocmask(SIG_SETMASK, &all, nullptr);
+  (void)::pthread_sigmask(SIG_SETMASK, &all, nullptr);
   (void)::prctl(PR_SET_NAME, "rondo-ranks", 0, 0, 0);
   adopt_orphans();
   Tender tender(commands, reports);
