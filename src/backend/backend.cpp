@@ -141,16 +141,20 @@ std::uint64_t GroupBackend::ordered(const Collective& call, Verb verb, std::stri
     }
     perform(Task{call, verb, turn.number(), digest_of(call, name), deadline});
   } catch (const base::Problem& problem) {
-    const bool about_peer = problem.kind() == ErrorKind::disconnected && problem.peer() >= 0;
-    const Failure mine{problem.kind(), about_peer ? problem.peer() : seat().rank,
-                       fmt::format("{}: {}", place(shown, turn.number()), problem.what())};
-    fail(mine);
-    if (failure() == mine) throw explain(problem, shown, turn.number(), deadline.elapsed());
-    const Failure first = *failure();
-    throw explain(base::Problem(first.kind, first.rank, first.text), shown, turn.number(),
-                  deadline.elapsed());
+    end_with(problem, shown, turn.number(), deadline.elapsed());
   }
   return turn.number();
+}
+
+void GroupBackend::end_with(const base::Problem& problem, std::string_view verb, std::uint64_t number,
+                            Duration elapsed) {
+  const bool about_peer = problem.kind() == ErrorKind::disconnected && problem.peer() >= 0;
+  const Failure mine{problem.kind(), about_peer ? problem.peer() : seat().rank,
+                     fmt::format("{}: {}", place(verb, number), problem.what())};
+  fail(mine);
+  if (failure() == mine) throw explain(problem, verb, number, elapsed);
+  const Failure first = *failure();
+  throw explain(base::Problem(first.kind, first.rank, first.text), verb, number, elapsed);
 }
 
 void run_alone(const Collective& call) {
@@ -312,7 +316,14 @@ std::shared_ptr<GroupBackend> GroupBackend::regroup(const Membership& mine) {
   }
   if (mine.color < 0) return nullptr;
   std::stable_sort(members.begin(), members.end(), [&](int a, int b) { return of(a).key < of(b).key; });
-  return make_sub(members, number, static_cast<int>(mine.color));
+  // Its wires are made now, and whoever dies meanwhile is missed by all.
+  base::Deadline deadline(scheduler_, timeout());
+  (void)deadline.end();
+  try {
+    return make_sub(members, number, static_cast<int>(mine.color));
+  } catch (const base::Problem& problem) {
+    end_with(problem, "split", number, deadline.elapsed());
+  }
 }
 
 void GroupBackend::abort(std::string_view reason) {

@@ -112,7 +112,7 @@ class GroupBackend : public std::enable_shared_from_this<GroupBackend> {
   virtual MessageInfo wait_for_message(int from, int tag, base::Deadline& deadline) = 0;
   virtual std::optional<MessageInfo> look_for_message(int from, int tag) = 0;
   /// Wires among `members` (ranks of this group in the new order); `number` and `color` make the new group's
-  /// name.
+  /// name. Throws Problem.
   virtual std::shared_ptr<GroupBackend> make_sub(std::span<const int> members, std::uint64_t number,
                                                  int color) = 0;
 
@@ -125,6 +125,9 @@ class GroupBackend : public std::enable_shared_from_this<GroupBackend> {
   virtual void close() noexcept = 0;
 
  private:
+  /// Ends the group with what went wrong inside a collective, and throws the first cause of its end.
+  [[noreturn]] void end_with(const base::Problem& problem, std::string_view verb, std::uint64_t number,
+                             Duration elapsed);
   struct Membership;
 
   std::string place(std::string_view verb, std::uint64_t number) const;

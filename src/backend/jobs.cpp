@@ -25,33 +25,33 @@ std::vector<int> everybody(const Job& job) {
   return ranks;
 }
 
-std::shared_ptr<GroupBackend> over_tcp(const std::shared_ptr<Job>& job) {
-  auto wires = transport::tcp::connect(job, {}, everybody(*job));
+std::shared_ptr<GroupBackend> over_tcp(const std::shared_ptr<Job>& job, base::Deadline& deadline) {
+  auto wires = transport::tcp::connect(job, {}, everybody(*job), deadline);
   auto engine = std::make_shared<Engine>(job->bell(), job->ranks_here(), job->config(), job);
   return make_mesh(std::move(engine), std::move(wires), {});
 }
 
-std::shared_ptr<GroupBackend> over_shm(const std::shared_ptr<Job>& job) {
-  const auto host = transport::shm::Host::open(job);
-  auto wires = transport::shm::connect(host, {}, everybody(*job));
+std::shared_ptr<GroupBackend> over_shm(const std::shared_ptr<Job>& job, base::Deadline& deadline) {
+  const auto host = transport::shm::Host::open(job, deadline);
+  auto wires = transport::shm::connect(host, {}, everybody(*job), deadline);
   auto engine = std::make_shared<Engine>(host->bell(), job->size(), job->config(), host);
   return make_mesh(std::move(engine), std::move(wires), {});
 }
 
 }  // namespace
 
-std::shared_ptr<GroupBackend> join_job(std::shared_ptr<Job> job) {
+std::shared_ptr<GroupBackend> join_job(std::shared_ptr<Job> job, base::Deadline& deadline) {
   const Config& config = job->config();
-  if (config.backend == Backend::tcp) return over_tcp(job);
-  if (config.backend == Backend::shm) return over_shm(job);
-  if (!job->apart().empty()) return over_tcp(job);
+  if (config.backend == Backend::tcp) return over_tcp(job, deadline);
+  if (config.backend == Backend::shm) return over_shm(job, deadline);
+  if (!job->apart().empty()) return over_tcp(job, deadline);
   try {
-    return over_shm(job);
+    return over_shm(job, deadline);
   } catch (const base::Problem& problem) {
     if (problem.kind() != ErrorKind::unavailable) throw;
     // Told to all ranks alike.
     base::Log(config.log).warn(fmt::format("no shared memory, tcp instead: {}", problem.what()));
-    return over_tcp(job);
+    return over_tcp(job, deadline);
   }
 }
 
@@ -69,7 +69,8 @@ std::vector<std::shared_ptr<GroupBackend>> job_group(int size, const Config& con
         identity.rank = rank;
         identity.size = size;
         const auto at = static_cast<std::size_t>(rank);
-        groups[at] = join_job(Job::join(identity, config, *ends[at], loopback));
+        base::Deadline deadline(base::real_scheduler(), config.init_timeout);
+        groups[at] = join_job(Job::join(identity, config, *ends[at], loopback, deadline), deadline);
       } catch (...) {
         std::lock_guard lock(mutex);
         if (!first) first = std::current_exception();

@@ -145,7 +145,8 @@ TEST_P(JobGroup, abort_frees_who_waits_in_a_collective) {
 TEST_P(JobGroup, what_one_rank_finds_wrong_is_told_to_all) {
   std::vector<std::optional<Failure>> heard(4);
   run(job(4), [&heard](const Group& group) {
-    // Only the last rank can see it: it is sent three elements and wants five.
+    // Over tcp only the last rank can see it: it is sent three elements and wants five. Over shm all can, and
+    // one of them is first.
     std::vector<std::int32_t> data = numbers(group.rank() == 3 ? 5 : 3, 7);
     const auto error = error_of([&] {
       group.broadcast(View(data), 0);
@@ -156,7 +157,9 @@ TEST_P(JobGroup, what_one_rank_finds_wrong_is_told_to_all) {
   });
   ASSERT_TRUE(heard[3].has_value());
   EXPECT_EQ(heard[3]->kind, ErrorKind::mismatch);
-  EXPECT_EQ(heard[3]->rank, 3);
+  if (GetParam() == Backend::tcp) {
+    EXPECT_EQ(heard[3]->rank, 3);
+  }
   for (const auto& each : heard) EXPECT_EQ(each, heard[3]) << (each ? each->text : "nothing");
 }
 
@@ -419,8 +422,9 @@ TEST(Job, settings_that_differ_are_refused_with_both_values) {
       identity.rank = rank;
       identity.size = 2;
       try {
+        base::Deadline deadline(base::real_scheduler(), soon);
         (void)transport::Job::join(identity, config, *ends[static_cast<std::size_t>(rank)],
-                                   net::resolve({"127.0.0.1", 0}).front());
+                                   net::resolve({"127.0.0.1", 0}).front(), deadline);
         ADD_FAILURE() << "rank " << rank << " has joined";
       } catch (const base::Problem& problem) {
         const std::string text = problem.what();

@@ -11,6 +11,7 @@
 #include "base/config_parse.hpp"
 #include "base/log.hpp"
 #include "base/problem.hpp"
+#include "control/secret.hpp"
 
 namespace rondo::backend {
 
@@ -38,7 +39,9 @@ class Table {
 };
 
 Table& table() {
-  base::real_scheduler();  // must outlive the groups of the table
+  // Must outlive the groups of the table, whose watchers work to their end.
+  base::real_scheduler();
+  control::start_cryptography();
   static Table initialised;
   return initialised;
 }
@@ -64,7 +67,8 @@ Attempt attempt_job(Backend backend, Config config) {
   const std::string missing = base::incomplete_reason(config);
   if (!missing.empty()) return {nullptr, "no job is described: " + missing};
   config.backend = backend;
-  return {join_job(transport::Job::join(config)), {}};
+  base::Deadline deadline(base::real_scheduler(), config.init_timeout);
+  return {join_job(transport::Job::join(config, deadline), deadline), {}};
 }
 
 Attempt attempt(Backend backend, const Config& config) {

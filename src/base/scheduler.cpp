@@ -59,13 +59,19 @@ class RealScheduler final : public Scheduler {
     }
     event.announce();
     if (!event.wake_) event.wake_ = Fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-    RONDO_INVARIANT(static_cast<bool>(event.wake_));
-    event.polls_.store(true, std::memory_order_seq_cst);
-    bool over = event.ticket() != ticket;
-    if (!over) over = poll_for(event.wake_.get(), polled, until);
-    event.polls_.store(false, std::memory_order_seq_cst);
-    std::uint64_t count = 0;
-    (void)!read(event.wake_.get(), &count, sizeof(count));
+    bool over = false;
+    if (event.wake_) {
+      event.polls_.store(true, std::memory_order_seq_cst);
+      over = event.ticket() != ticket || poll_for(event.wake_.get(), polled, until);
+      event.polls_.store(false, std::memory_order_seq_cst);
+      std::uint64_t count = 0;
+      (void)!read(event.wake_.get(), &count, sizeof(count));
+    } else if (event.ticket() == ticket) {
+      // Out of descriptors: nobody can end the poll, so it is a short one, after which the caller looks
+      // again.
+      (void)poll_for(-1, polled, std::min(until, now() + std::chrono::milliseconds(5)));
+      over = until == never || now() < until;
+    }
     event.renounce();
     over = over || event.ticket() != ticket;
     event.claimed_.store(false, std::memory_order_seq_cst);

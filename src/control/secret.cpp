@@ -51,6 +51,8 @@ std::string read_from(int fd, const std::string& setting) {
 
 }  // namespace
 
+void start_cryptography() noexcept { (void)OPENSSL_init_crypto(0, nullptr); }
+
 Nonce random_nonce() {
   Nonce nonce;
   if (RAND_bytes(octets(nonce.data()), static_cast<int>(nonce.size())) != 1)

@@ -17,6 +17,9 @@ using Nonce = std::array<std::byte, 16>;
 using JobId = std::array<std::byte, 16>;
 using Proof = std::array<std::byte, 32>;
 
+/// Sets the cryptographic library up. What uses it at the end of the process must have been made after this.
+void start_cryptography() noexcept;
+
 /// 16 random bytes from the system. Throws Problem(unavailable).
 Nonce random_nonce();
 

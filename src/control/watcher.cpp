@@ -133,12 +133,23 @@ net::SocketStream Watcher::await(Purpose purpose, std::uint64_t group, int rank,
         waiting_.erase(at);
         return found;
       }
+      if (const auto peer = peers_.find(rank); peer != peers_.end() && !peer->second->lost_words.empty())
+        throw base::Problem(ErrorKind::disconnected, rank,
+                            fmt::format("rank {} is gone: {}", rank, peer->second->lost_words));
     }
     if (!arrived_.wait(ticket, deadline.end()) && deadline.expired()) {
+      std::lock_guard lock(mutex_);
       throw base::Problem(ErrorKind::timed_out, rank,
-                          fmt::format("rank {} did not connect ({})", rank, to_string(purpose)));
+                          fmt::format("rank {} did not connect ({}){}{}", rank, to_string(purpose),
+                                      obstacle_.empty() ? "" : "; ", obstacle_));
     }
   }
+}
+
+void Watcher::catch_up() {
+  std::lock_guard lock(mutex_);
+  for (auto& [rank, peer] : peers_) hear(*peer);
+  wake_.ring();  // what was heard may be for the thread to do
 }
 
 void Watcher::watch(int rank, net::SocketStream connection, const net::Address& listens) {
@@ -323,8 +334,12 @@ void Watcher::run() {
     wake_.wait(ticket, due, polled);
     try {
       for (net::Listener& each : listeners_) hall_.accept_from(each);
-    } catch (const base::Problem&) {
+    } catch (const base::Problem& problem) {
       // Out of descriptors: the connection goes on waiting. A pause, so that this thread does not spin on it.
+      {
+        std::lock_guard lock(mutex_);
+        obstacle_ = problem.what();
+      }
       base::real_scheduler().sleep_until(base::real_scheduler().now() + std::chrono::milliseconds(50));
     }
     hall_.turn();
@@ -446,6 +461,7 @@ void Watcher::gone(Peer& peer, const std::string& why) {
   peer.stream.shutdown();
   if (peer.leaving) return;
   peer.lost_words = why;
+  arrived_.ring();  // nobody need wait for its connections
   for (auto& [id, watched] : groups_) {
     watched->lost(peer.rank, why);
   }

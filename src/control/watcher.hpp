@@ -26,8 +26,8 @@
 
 namespace rondo::control {
 
-/// A group as the watcher sees it. Called from the watcher's thread, with no lock of the watcher held but its
-/// table's.
+/// A group as the watcher sees it. Called from the watcher's thread, or from one that catches up, with no
+/// lock of the watcher held but its table's.
 class Watched {
  public:
   virtual ~Watched() = default;
@@ -50,7 +50,8 @@ class Watcher {
   ~Watcher();
 
   /// The connection that `rank` opens to this process for this purpose and group; waits until it has come.
-  /// Throws Problem(timed_out).
+  /// Throws Problem(timed_out), which tells why connections were not let in, if that is so; and
+  /// Problem(disconnected) once that rank is lost.
   net::SocketStream await(Purpose purpose, std::uint64_t group, int rank, base::Deadline& deadline);
   /// The control connection with `rank` (or the launcher); from now on its death is seen. Over a local
   /// socket the process itself is watched too: children of it that live on do not hide its end. `listens` is
@@ -72,6 +73,8 @@ class Watcher {
   void want_wire(std::uint64_t group, int rank);
   /// Tells that rank that this one leaves the group without a message wire. Any thread; does not wait.
   void tell_left(std::uint64_t group, int rank);
+  /// Hears what others have told by now, should the thread not have come to it. Any thread; does not wait.
+  void catch_up();
   /// Tells these ranks of the job why the group has ended. Any thread; does not wait.
   void announce(std::uint64_t group, std::span<const int> ranks, const Failure& cause);
 
@@ -105,6 +108,7 @@ class Watcher {
   std::set<std::pair<std::uint64_t, int>> called_;      // group, rank: never twice
   std::set<std::pair<std::uint64_t, int>> early_left_;  // of groups that have not enrolled yet
   bool watches_all_ = false;
+  std::string obstacle_;  // why a connection was not let in last
   std::map<int, std::unique_ptr<Peer>> peers_;
   std::map<std::uint64_t, Watched*> groups_;
   std::deque<std::pair<std::uint64_t, Failure>>

@@ -213,7 +213,9 @@ Fd Listener::accept(Address* from) {
 
 // --- connecting ------------------------------------------------------------------------------------------
 
-Fd connect(const Address& to, Deadline& deadline) {
+namespace {
+
+Fd connect_until(const Address& to, Deadline& deadline, bool listens) {
   constexpr Duration longest = std::chrono::milliseconds(250);
   Duration pause = std::chrono::milliseconds(1);
   int last = 0;  // of the last attempt that came to an end
@@ -223,6 +225,8 @@ Fd connect(const Address& to, Deadline& deadline) {
     const int result = attempt(to, deadline, fd);
     if (result == 0) return fd;
     if (result != EINPROGRESS) last = result;
+    if (listens && (result == ECONNREFUSED || result == ECONNRESET))
+      throw Problem(ErrorKind::disconnected, -1, attempt_text(to) + ": " + base::error_words(result));
     if (result != EINPROGRESS && !may_pass(result)) unavailable(attempt_text(to), result);
     fd.reset();
     if (deadline.expired()) {
@@ -235,6 +239,12 @@ Fd connect(const Address& to, Deadline& deadline) {
     pause = std::min(2 * pause, longest);
   }
 }
+
+}  // namespace
+
+Fd connect(const Address& to, Deadline& deadline) { return connect_until(to, deadline, false); }
+
+Fd connect_to_listening(const Address& to, Deadline& deadline) { return connect_until(to, deadline, true); }
 
 Fd begin_connect(const Address& to) {
   Fd fd;

@@ -34,6 +34,8 @@ class Listener {
 /// Connects within the limit, trying again while the other side is not listening yet (refused, unreachable).
 /// When the limit runs out: Problem(unavailable) with the last attempt's words.
 base::Fd connect(const Address& to, base::Deadline& deadline);
+/// The same to who has been listening: refused, it is gone, which is Problem(disconnected) at once.
+base::Fd connect_to_listening(const Address& to, base::Deadline& deadline);
 /// Starts one attempt without waiting; finish with connect_result(). For event loops. Throws when the attempt
 /// fails at once.
 base::Fd begin_connect(const Address& to);

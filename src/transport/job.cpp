@@ -84,8 +84,8 @@ Job::Job(const control::Identity& identity, const Config& config)
     : identity_(identity), config_(config), bell_(base::real_scheduler()) {}
 
 std::shared_ptr<Job> Job::join(const control::Identity& identity, const Config& config,
-                               rendezvous::Rendezvous& rendezvous, const net::Address& here) {
-  base::Deadline deadline(base::real_scheduler(), config.init_timeout);
+                               rendezvous::Rendezvous& rendezvous, const net::Address& here,
+                               base::Deadline& deadline) {
   std::shared_ptr<Job> job(new Job(identity, config));
   job->meet(rendezvous, here, deadline);
   job->connect_all(deadline);
@@ -132,9 +132,15 @@ void Job::meet(rendezvous::Rendezvous& rendezvous, const net::Address& here, bas
 
 net::SocketStream Job::call(const net::Address& to, control::Purpose purpose, std::uint64_t group, int peer,
                             base::Deadline& deadline) {
-  net::SocketStream stream(net::connect(to, deadline));
-  introduce(stream, purpose, group, peer, deadline);
-  return stream;
+  try {
+    net::SocketStream stream(net::connect_to_listening(to, deadline));
+    introduce(stream, purpose, group, peer, deadline);
+    return stream;
+  } catch (const base::Problem& problem) {
+    if (problem.kind() != ErrorKind::disconnected) throw;
+    throw base::Problem(ErrorKind::disconnected, peer,
+                        fmt::format("{} is gone: {}", control::name_of(peer), problem.what()));
+  }
 }
 
 void Job::introduce(net::SocketStream& stream, control::Purpose purpose, std::uint64_t group, int peer,
@@ -205,7 +211,7 @@ int Job::ranks_here() const noexcept {
   return static_cast<int>(std::count(local_.begin(), local_.end(), true));
 }
 
-std::shared_ptr<Job> Job::join(const Config& config) {
+std::shared_ptr<Job> Job::join(const Config& config, base::Deadline& deadline) {
   constexpr std::string_view file = "file:";
   control::Identity identity;
   identity.rank = *config.rank;
@@ -215,7 +221,7 @@ std::shared_ptr<Job> Job::join(const Config& config) {
   if (config.rendezvous.starts_with(file)) {
     const auto files =
         rendezvous::join_files(identity, config.rendezvous.substr(file.size()), base::real_scheduler());
-    return join(identity, config, *files, own_address(config, {}));
+    return join(identity, config, *files, own_address(config, {}), deadline);
   }
   const net::HostPort where = net::parse_host_port(config.rendezvous);
   const net::Address root = net::resolve(where).front();
@@ -224,7 +230,7 @@ std::shared_ptr<Job> Job::join(const Config& config) {
   options.report = [log](const std::string& line) { log.warn(line); };
   const auto star = serves(config) ? rendezvous::serve_star(identity, rendezvous::listen_at(where), options)
                                    : rendezvous::join_star(identity, where, options);
-  return join(identity, config, *star, own_address(config, root));
+  return join(identity, config, *star, own_address(config, root), deadline);
 }
 
 }  // namespace rondo::transport

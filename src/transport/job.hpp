@@ -21,10 +21,11 @@ class Job {
   /// launcher where there is one. `here` is the address that the others are told. Throws Problem: timed_out,
   /// unavailable, mismatch (settings that touch the protocol differ; an address that others cannot reach).
   static std::shared_ptr<Job> join(const control::Identity& identity, const Config& config,
-                                   rendezvous::Rendezvous& rendezvous, const net::Address& here);
+                                   rendezvous::Rendezvous& rendezvous, const net::Address& here,
+                                   base::Deadline& deadline);
   /// The job that `config` describes: at RONDO_RENDEZVOUS a directory, or a star served by the launcher,
   /// else by rank 0.
-  static std::shared_ptr<Job> join(const Config& config);
+  static std::shared_ptr<Job> join(const Config& config, base::Deadline& deadline);
 
   int rank() const noexcept { return identity_.rank; }
   int size() const noexcept { return identity_.size; }

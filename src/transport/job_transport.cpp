@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/problem.hpp"
+
 namespace rondo::transport {
 
 namespace {
@@ -41,6 +43,20 @@ std::vector<int> JobTransport::members_of(std::span<const int> ranks) const {
   return chosen;
 }
 
+std::unique_ptr<Transport> JobTransport::part(
+    std::span<const int> ranks,
+    const std::function<std::unique_ptr<Transport>(std::vector<int> members, base::Deadline&)>& make) const {
+  base::Deadline deadline(base::real_scheduler(), job_->config().timeout);
+  try {
+    return make(members_of(ranks), deadline);
+  } catch (const base::Problem& problem) {
+    const int member = place_in(members_, problem.peer());
+    if (member == size() || member == problem.peer()) throw;
+    throw base::Problem(problem.kind(), member,
+                        fmt::format("of the job, {} (rank {} here)", problem.what(), member));
+  }
+}
+
 int JobTransport::local_rank() const noexcept {
   return static_cast<int>(std::count_if(members_.begin(), members_.begin() + rank(),
                                         [&](int member) { return job_->is_here(member); }));
@@ -63,10 +79,23 @@ bool JobTransport::keep(const Failure& cause) {
 }
 
 void JobTransport::fail(const Failure& cause) {
+  // Another's cause may have come while neither this thread nor the watcher's has run.
+  if (!failed()) job_->watcher().catch_up();
+  if (!failed() && !is_first_to_fail()) await_first_cause();
   if (!keep(cause)) return;
   std::vector<int> others(members_);
   std::erase(others, job_->rank());
   job_->watcher().announce(group_, others, cause);
+}
+
+// Bounded: whoever was first may have died before it could tell.
+void JobTransport::await_first_cause() {
+  base::Deadline deadline(base::real_scheduler(), patience(Lane::collective));
+  do {
+    const std::uint32_t ticket = bell_.ticket();
+    if (failed()) return;
+    bell_.wait(ticket, deadline.end());
+  } while (!deadline.expired());
 }
 
 std::optional<Failure> JobTransport::failure() const {

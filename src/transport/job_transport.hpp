@@ -3,6 +3,7 @@
 /// watcher who tells why a group has ended, and brings the wires that are made late.
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -39,8 +40,16 @@ class JobTransport : public FramedTransport, private control::Watched {
   void leave() noexcept;
   const std::shared_ptr<Job>& job() const noexcept { return job_; }
   const std::vector<int>& members() const noexcept { return members_; }
+  /// Whether this rank's cause is the first of the group's, as far as its ranks share a place to look; called
+  /// once. Otherwise the first one is on its way.
+  virtual bool is_first_to_fail() { return true; }
   /// Ranks of the job, of ranks of this group.
   std::vector<int> members_of(std::span<const int> ranks) const;
+  /// What `make` makes of these ranks of this group; its Problems name ranks of the job, those that come out
+  /// ranks of this group.
+  std::unique_ptr<Transport> part(
+      std::span<const int> ranks,
+      const std::function<std::unique_ptr<Transport>(std::vector<int> members, base::Deadline&)>& make) const;
 
  private:
   /// What the watcher has told and the next poll acts on.
@@ -58,6 +67,7 @@ class JobTransport : public FramedTransport, private control::Watched {
   };
 
   bool keep(const Failure& cause);
+  void await_first_cause();
   void broken(Lane lane, const Failure& cause) override;
   void want(int peer, Lane lane) override;
   void leave_unmade(int peer, Lane lane) override;

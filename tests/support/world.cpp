@@ -90,7 +90,8 @@ void be_rank(int rank, int size, net::Listener& listener, const RankMain& rank_m
     }
     net::Address here = where;
     here.set_port(0);
-    Group group(backend::join_job(transport::Job::join(identity, config, *star, here)));
+    base::Deadline deadline(base::real_scheduler(), config.init_timeout);
+    Group group(backend::join_job(transport::Job::join(identity, config, *star, here, deadline), deadline));
     star.reset();
     rank_main(std::move(group));
   } catch (const std::exception& error) {

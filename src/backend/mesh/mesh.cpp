@@ -144,7 +144,11 @@ class MeshBackend final : public GroupBackend {
     engine_->progress.remove(*transport_);
   }
 
-  std::optional<Failure> failure() const override { return transport_->failure(); }
+  std::optional<Failure> failure() const override {
+    // What has been told in the meantime may wait for somebody to look at it.
+    if (!transport_->failed()) engine_->progress.poll();
+    return transport_->failure();
+  }
 
  private:
   void perform(const Task& task) override {
@@ -210,7 +214,10 @@ class MeshBackend final : public GroupBackend {
   };
 
   void say_goodbye() noexcept {
-    if (said_goodbye_.exchange(true) || failed() || seat().size == 1) return;
+    if (said_goodbye_.exchange(true) || seat().size == 1) return;
+    // The loss of a rank may have been told and not been looked at: then it is no time for goodbyes.
+    engine_->progress.poll();
+    if (failed()) return;
     lane_.say_goodbye();
     match_.say_goodbye();
     base::Deadline deadline(scheduler(), std::min(goodbye_limit, timeout()));

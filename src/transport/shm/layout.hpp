@@ -37,6 +37,10 @@ struct JobLayout {
   std::size_t bytes() const { return page_up(bell(ranks)); }
 };
 
+/// Behind the token of a group's segment: 1 once a rank has failed the group.
+inline constexpr std::size_t failed_at = 32;
+static_assert(failed_at + sizeof(std::atomic<std::uint32_t>) <= token_bytes);
+
 /// The segment of a group of `ranks` with `slot_bytes` of arena for each. What stands before the rings is
 /// reserved when the segment is made; a ring by its writer at the first byte.
 struct GroupLayout {

@@ -15,6 +15,7 @@
 #include <string>
 #include <system_error>
 
+#include "base/codec.hpp"
 #include "base/problem.hpp"
 #include "net/local.hpp"
 
@@ -104,44 +105,52 @@ void Segment::reserve(std::size_t offset, std::size_t bytes) {
 namespace {
 
 // What the maker and the others tell each other, one after the other: all is well, with the token; or the
-// kind of the problem (counted from one) and why.
+// problem, with the rank of the job that it is about.
 struct Word {
   std::optional<ErrorKind> problem;
   std::string text;
+  int rank = -1;
 };
 
 constexpr std::size_t most_words = 1024;
+// Kind of the problem counted from one (1), rank (4), length of the text (2).
+constexpr std::size_t head_bytes = 7;
 
 void say(const net::SocketStream& to, const Word& word, base::Deadline& deadline) {
   const std::string text = word.text.substr(0, most_words);
-  std::string frame;
-  frame += static_cast<char>(word.problem ? 1 + static_cast<int>(*word.problem) : 0);
-  frame += static_cast<char>(text.size() & 0xffU);
-  frame += static_cast<char>(text.size() >> 8U);
-  frame += text;
-  net::write_all(to.fd(), std::as_bytes(std::span(frame)), deadline);
+  std::vector<std::byte> frame(head_bytes + text.size());
+  base::Writer writer(frame);
+  writer.put(static_cast<std::uint8_t>(word.problem ? 1 + static_cast<int>(*word.problem) : 0));
+  writer.put(static_cast<std::int32_t>(word.rank));
+  writer.put(static_cast<std::uint16_t>(text.size()));
+  writer.put(std::as_bytes(std::span(text)));
+  net::write_all(to.fd(), frame, deadline);
 }
 
 Word hear(const net::SocketStream& from, base::Deadline& deadline) {
-  std::array<std::byte, 3> head;
+  std::array<std::byte, head_bytes> head;
   net::read_all(from.fd(), head, deadline);
-  const auto problem = std::to_integer<int>(head[0]);
-  const std::size_t length =
-      std::to_integer<std::size_t>(head[1]) + 256 * std::to_integer<std::size_t>(head[2]);
+  base::Reader reader(head);
+  const int problem = reader.get<std::uint8_t>();
+  Word word;
+  word.rank = reader.get<std::int32_t>();
+  const std::size_t length = reader.get<std::uint16_t>();
   if (problem > 1 + static_cast<int>(ErrorKind::aborted) || length > most_words)
     throw Problem(ErrorKind::disconnected, -1, "its words about the segment make no sense");
-  Word word{std::nullopt, std::string(length, '\0')};
   if (problem > 0) word.problem = static_cast<ErrorKind>(problem - 1);
+  word.text.resize(length);
   net::read_all(from.fd(), std::as_writable_bytes(std::span(word.text)), deadline);
   return word;
 }
 
 void throw_if_bad(const Word& word) {
-  if (word.problem) throw Problem(*word.problem, -1, word.text);
+  if (word.problem) throw Problem(*word.problem, word.rank, word.text);
 }
 
 Word word_of(int rank, const Problem& problem) {
-  return {problem.kind(), fmt::format("rank {}: {}", rank, problem.what())};
+  const std::string name = fmt::format("rank {}", rank);
+  const std::string text = problem.what();
+  return {problem.kind(), text.starts_with(name) ? text : name + ": " + text, rank};
 }
 
 std::unique_ptr<Segment> make(std::size_t bytes, std::size_t reserved, const control::Nonce& token) {
@@ -153,15 +162,10 @@ std::unique_ptr<Segment> make(std::size_t bytes, std::size_t reserved, const con
 
 class Maker {
  public:
-  Maker(Job& job, std::uint64_t group, const std::vector<int>& members, base::Deadline& deadline)
-      : job_(job), deadline_(deadline) {
-    for (const int member : members) {
-      if (member == job.rank()) continue;
-      peers_.emplace_back(member, job.local_link(control::Purpose::segment, group, member, deadline));
-    }
-  }
+  Maker(Job& job, base::Deadline& deadline) : job_(job), deadline_(deadline) {}
 
-  std::unique_ptr<Segment> run(std::size_t bytes, std::size_t reserved) {
+  std::unique_ptr<Segment> run(std::uint64_t group, const std::vector<int>& members, std::size_t bytes,
+                               std::size_t reserved) {
     const control::Nonce token = control::random_nonce();
     std::unique_ptr<Segment> segment;
     Word verdict{std::nullopt, std::string(reinterpret_cast<const char*>(token.data()), token.size())};
@@ -169,6 +173,14 @@ class Maker {
       segment = make(bytes, reserved, token);
     } catch (const Problem& problem) {
       verdict = word_of(job_.rank(), problem);
+    }
+    for (const int member : members) {
+      if (member == job_.rank()) continue;
+      try {
+        peers_.emplace_back(member, job_.local_link(control::Purpose::segment, group, member, deadline_));
+      } catch (const Problem& problem) {
+        if (!verdict.problem) verdict = word_of(member, problem);
+      }
     }
     // Whatever happens with one of them, the others are told the same: all get it or none.
     const Word offer = std::exchange(verdict, {verdict.problem, verdict.problem ? verdict.text : ""});
@@ -229,8 +241,14 @@ std::unique_ptr<Segment> take(const net::SocketStream& maker, std::size_t bytes,
 std::unique_ptr<Segment> share(Job& job, std::uint64_t purpose_group, const std::vector<int>& members,
                                std::size_t bytes, std::size_t reserved, base::Deadline& deadline) {
   const int maker = *std::min_element(members.begin(), members.end());
-  if (maker == job.rank()) return Maker(job, purpose_group, members, deadline).run(bytes, reserved);
-  return take(job.local_link(control::Purpose::segment, purpose_group, maker, deadline), bytes, deadline);
+  if (maker == job.rank()) return Maker(job, deadline).run(purpose_group, members, bytes, reserved);
+  try {
+    return take(job.local_link(control::Purpose::segment, purpose_group, maker, deadline), bytes, deadline);
+  } catch (const Problem& problem) {
+    if (problem.kind() != ErrorKind::disconnected || problem.peer() >= 0) throw;
+    throw_if_bad(word_of(maker, problem));
+    throw;
+  }
 }
 
 }  // namespace rondo::transport::shm

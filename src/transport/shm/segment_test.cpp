@@ -188,7 +188,8 @@ std::vector<Result> each_rank(int size, const std::function<void(Job&)>& main) {
         rondo::control::Identity identity;
         identity.rank = rank;
         identity.size = size;
-        job = Job::join(identity, {}, *ends[at], rondo::net::resolve({"127.0.0.1", 0}).front());
+        rondo::base::Deadline deadline(rondo::base::real_scheduler(), std::chrono::seconds(60));
+        job = Job::join(identity, {}, *ends[at], rondo::net::resolve({"127.0.0.1", 0}).front(), deadline);
       } catch (const std::exception& error) {
         ADD_FAILURE() << error.what();
         return;

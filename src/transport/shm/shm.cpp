@@ -44,6 +44,8 @@ class GroupMemory {
       return false;
     }
   }
+  /// True for the first of all ranks.
+  bool claim_failure() noexcept { return at<std::atomic<std::uint32_t>>(failed_at).exchange(1) == 0; }
   void belongs_to(Transport& group) noexcept { group_ = &group; }
 
  private:
@@ -153,9 +155,12 @@ class ShmTransport final : public JobTransport {
 
   Backend kind() const noexcept override { return Backend::shm; }
   Arena* arena() noexcept override { return arena_ ? &*arena_ : nullptr; }
+  bool is_first_to_fail() override { return memory_->claim_failure(); }
 
   std::unique_ptr<Transport> sub(const GroupId& id, std::span<const int> chosen) override {
-    return connect(host_, id, members_of(chosen));
+    return part(chosen, [&](std::vector<int> ranks, base::Deadline& deadline) {
+      return connect(host_, id, std::move(ranks), deadline);
+    });
   }
 
  private:
@@ -179,11 +184,10 @@ base::Bell& Host::bell_of(int rank) noexcept {
   return *reinterpret_cast<base::Bell*>(segment_->data() + layout.bell(static_cast<std::size_t>(rank)));
 }
 
-std::shared_ptr<Host> Host::open(std::shared_ptr<Job> job) {
+std::shared_ptr<Host> Host::open(std::shared_ptr<Job> job, base::Deadline& deadline) {
   if (!job->apart().empty()) {
     throw base::Problem(ErrorKind::unavailable, -1, "shm needs all ranks on one host, but " + job->apart());
   }
-  base::Deadline deadline(base::real_scheduler(), job->config().init_timeout);
   std::vector<int> everybody(static_cast<std::size_t>(job->size()));
   std::iota(everybody.begin(), everybody.end(), 0);
   const std::size_t bytes = JobLayout{everybody.size()}.bytes();
@@ -192,9 +196,8 @@ std::shared_ptr<Host> Host::open(std::shared_ptr<Job> job) {
 }
 
 std::unique_ptr<Transport> connect(const std::shared_ptr<Host>& host, const GroupId& id,
-                                   std::vector<int> members) {
+                                   std::vector<int> members, base::Deadline& deadline) {
   const Config& config = host->job().config();
-  base::Deadline deadline(base::real_scheduler(), config.timeout);
   const std::uint64_t group = hash_of(id);
   // A group of one needs no wires.
   const std::size_t slot = members.size() > 1 ? config.arena_bytes / 256 * 256 : 0;

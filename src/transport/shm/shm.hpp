@@ -16,7 +16,7 @@ namespace rondo::transport::shm {
 class Host {
  public:
   /// All ranks call it. All get it, or all throw the same Problem(unavailable).
-  static std::shared_ptr<Host> open(std::shared_ptr<Job> job);
+  static std::shared_ptr<Host> open(std::shared_ptr<Job> job, base::Deadline& deadline);
 
   Job& job() noexcept { return *job_; }
   const std::shared_ptr<Job>& shared_job() const noexcept { return job_; }
@@ -35,6 +35,6 @@ class Host {
 /// Wires and arena of a group of some of the job's ranks. `members`: ranks of the job in the group's order,
 /// this one included. Throws Problem.
 std::unique_ptr<Transport> connect(const std::shared_ptr<Host>& host, const GroupId& id,
-                                   std::vector<int> members);
+                                   std::vector<int> members, base::Deadline& deadline);
 
 }  // namespace rondo::transport::shm

@@ -26,7 +26,9 @@ class TcpTransport final : public JobTransport {
   Backend kind() const noexcept override { return Backend::tcp; }
 
   std::unique_ptr<Transport> sub(const GroupId& id, std::span<const int> chosen) override {
-    return connect(job(), id, members_of(chosen));
+    return part(chosen, [&](std::vector<int> ranks, base::Deadline& deadline) {
+      return connect(job(), id, std::move(ranks), deadline);
+    });
   }
 
  private:
@@ -50,8 +52,8 @@ class TcpTransport final : public JobTransport {
   }
 };
 
-FramedTransport::Streams connect_collectives(Job& job, std::uint64_t group, const std::vector<int>& members) {
-  base::Deadline deadline(base::real_scheduler(), job.config().timeout);
+FramedTransport::Streams connect_collectives(Job& job, std::uint64_t group, const std::vector<int>& members,
+                                             base::Deadline& deadline) {
   FramedTransport::Streams streams(members.size());
   for (std::size_t at = 0; at < members.size(); ++at) {
     if (members[at] == job.rank()) continue;
@@ -64,10 +66,10 @@ FramedTransport::Streams connect_collectives(Job& job, std::uint64_t group, cons
 }  // namespace
 
 std::unique_ptr<Transport> connect(const std::shared_ptr<Job>& job, const GroupId& id,
-                                   std::vector<int> members) {
+                                   std::vector<int> members, base::Deadline& deadline) {
   const std::uint64_t group = hash_of(id);
   try {
-    auto streams = connect_collectives(*job, group, members);
+    auto streams = connect_collectives(*job, group, members, deadline);
     return std::make_unique<TcpTransport>(job, group, std::move(members), std::move(streams));
   } catch (...) {
     job->watcher().withdraw(group);  // what others have connected for it
