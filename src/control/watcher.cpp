@@ -122,9 +122,11 @@ Watcher::~Watcher() {
   thread_.join();
 }
 
-net::SocketStream Watcher::await(Purpose purpose, std::uint64_t group, int rank, base::Deadline& deadline) {
+net::SocketStream Watcher::await(Purpose purpose, std::uint64_t group, int rank, base::Deadline& deadline,
+                                 const Proceed& proceed) {
   for (;;) {
     const std::uint32_t ticket = arrived_.ticket();
+    if (proceed) proceed();
     {
       std::lock_guard lock(mutex_);
       const auto at = waiting_.find({purpose, group, rank});
@@ -133,9 +135,7 @@ net::SocketStream Watcher::await(Purpose purpose, std::uint64_t group, int rank,
         waiting_.erase(at);
         return found;
       }
-      if (const auto peer = peers_.find(rank); peer != peers_.end() && !peer->second->lost_words.empty())
-        throw base::Problem(ErrorKind::disconnected, rank,
-                            fmt::format("rank {} is gone: {}", rank, peer->second->lost_words));
+      throw_if_vain(group, rank);
     }
     if (!arrived_.wait(ticket, deadline.end()) && deadline.expired()) {
       std::lock_guard lock(mutex_);
@@ -144,6 +144,17 @@ net::SocketStream Watcher::await(Purpose purpose, std::uint64_t group, int rank,
                                       obstacle_.empty() ? "" : "; ", obstacle_));
     }
   }
+}
+
+// It will never connect.
+void Watcher::throw_if_vain(std::uint64_t group, int rank) const {
+  const auto cause = std::ranges::find(early_, group, [](const auto& each) { return each.first; });
+  if (cause != early_.end()) throw base::Problem(cause->second.kind, -1, cause->second.text);
+  const auto peer = peers_.find(rank);
+  if (peer == peers_.end() || !peer->second->over) return;
+  throw base::Problem(ErrorKind::disconnected, rank,
+                      fmt::format("rank {} is gone: {}", rank,
+                                  peer->second->leaving ? "it has left the job" : peer->second->lost_words));
 }
 
 void Watcher::catch_up() {
@@ -428,6 +439,7 @@ void Watcher::obey_cause(Peer& peer, std::span<const std::byte> frame) {
     // go.
     if (early_.size() == most_early) early_.pop_front();
     early_.emplace_back(group, cause);
+    arrived_.ring();  // who makes it waits in vain
   }
 }
 
@@ -459,9 +471,9 @@ void Watcher::gone(Peer& peer, const std::string& why) {
   if (peer.over) return;
   peer.over = true;
   peer.stream.shutdown();
+  arrived_.ring();  // nobody need wait for its connections
   if (peer.leaving) return;
   peer.lost_words = why;
-  arrived_.ring();  // nobody need wait for its connections
   for (auto& [id, watched] : groups_) {
     watched->lost(peer.rank, why);
   }

@@ -26,6 +26,9 @@
 
 namespace rondo::control {
 
+/// Asked while waiting for others; throws Problem when there is no use in it any more. May be empty.
+using Proceed = std::function<void()>;
+
 /// A group as the watcher sees it. Called from the watcher's thread, or from one that catches up, with no
 /// lock of the watcher held but its table's.
 class Watched {
@@ -50,9 +53,13 @@ class Watcher {
   ~Watcher();
 
   /// The connection that `rank` opens to this process for this purpose and group; waits until it has come.
-  /// Throws Problem(timed_out), which tells why connections were not let in, if that is so; and
-  /// Problem(disconnected) once that rank is lost.
-  net::SocketStream await(Purpose purpose, std::uint64_t group, int rank, base::Deadline& deadline);
+  /// Throws Problem(timed_out), which tells why connections were not let in, if that is so;
+  /// Problem(disconnected) once that rank is gone, and the cause of another rank's for which there will be no
+  /// such group.
+  net::SocketStream await(Purpose purpose, std::uint64_t group, int rank, base::Deadline& deadline,
+                          const Proceed& proceed = {});
+  /// Those who wait ask again whether to proceed. Any thread; no lock.
+  void wake_waiting() { arrived_.ring(); }
   /// The control connection with `rank` (or the launcher); from now on its death is seen. Over a local
   /// socket the process itself is watched too: children of it that live on do not hide its end. `listens` is
   /// where it can be called later.
@@ -83,6 +90,7 @@ class Watcher {
   using Key = std::tuple<Purpose, std::uint64_t, int>;
 
   void run();
+  void throw_if_vain(std::uint64_t group, int rank) const;
   void hear(Peer& peer);
   void obey(Peer& peer, std::span<const std::byte> frame);
   void send(Peer& peer, std::span<const std::byte> frame);

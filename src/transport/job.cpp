@@ -151,15 +151,15 @@ void Job::introduce(net::SocketStream& stream, control::Purpose purpose, std::ui
   control::introduce(stream, hello, identity_.secret, deadline);
 }
 
-net::SocketStream Job::link(control::Purpose purpose, std::uint64_t group, int peer,
-                            base::Deadline& deadline) {
-  if (peer > rank()) return watcher_->await(purpose, group, peer, deadline);
+net::SocketStream Job::link(control::Purpose purpose, std::uint64_t group, int peer, base::Deadline& deadline,
+                            const control::Proceed& proceed) {
+  if (peer > rank()) return watcher_->await(purpose, group, peer, deadline, proceed);
   return call(places_[static_cast<std::size_t>(peer)].address, purpose, group, peer, deadline);
 }
 
 net::SocketStream Job::local_link(control::Purpose purpose, std::uint64_t group, int peer,
-                                  base::Deadline& deadline) {
-  if (peer > rank()) return watcher_->await(purpose, group, peer, deadline);
+                                  base::Deadline& deadline, const control::Proceed& proceed) {
+  if (peer > rank()) return watcher_->await(purpose, group, peer, deadline, proceed);
   return call(net::local_name(places_[static_cast<std::size_t>(peer)].local), purpose, group, peer, deadline);
 }
 

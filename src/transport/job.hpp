@@ -42,11 +42,12 @@ class Job {
   const std::string& apart() const noexcept { return apart_; }
 
   /// A connection with `peer` for this purpose and group, over TCP: the higher rank calls, the lower one is
-  /// called. Both must ask. Throws Problem.
-  net::SocketStream link(control::Purpose purpose, std::uint64_t group, int peer, base::Deadline& deadline);
+  /// called. Both must ask. Throws Problem; what `proceed` throws too.
+  net::SocketStream link(control::Purpose purpose, std::uint64_t group, int peer, base::Deadline& deadline,
+                         const control::Proceed& proceed = {});
   /// The same over a local socket, with a peer on this host.
   net::SocketStream local_link(control::Purpose purpose, std::uint64_t group, int peer,
-                               base::Deadline& deadline);
+                               base::Deadline& deadline, const control::Proceed& proceed = {});
 
  private:
   struct Place {

@@ -43,17 +43,26 @@ std::vector<int> JobTransport::members_of(std::span<const int> ranks) const {
   return chosen;
 }
 
-std::unique_ptr<Transport> JobTransport::part(
-    std::span<const int> ranks,
-    const std::function<std::unique_ptr<Transport>(std::vector<int> members, base::Deadline&)>& make) const {
+std::unique_ptr<Transport> JobTransport::part(const GroupId& id, std::span<const int> ranks,
+                                              const Make& make) {
   base::Deadline deadline(base::real_scheduler(), job_->config().timeout);
+  std::vector<int> chosen = members_of(ranks);
   try {
-    return make(members_of(ranks), deadline);
+    return make(chosen, deadline, [this] {
+      if (failed()) throw base::Problem(ErrorKind::aborted, -1, "the group that it is part of has ended");
+    });
   } catch (const base::Problem& problem) {
-    const int member = place_in(members_, problem.peer());
-    if (member == size() || member == problem.peer()) throw;
-    throw base::Problem(problem.kind(), member,
-                        fmt::format("of the job, {} (rank {} here)", problem.what(), member));
+    const int culprit = place_in(members_, problem.peer());
+    const bool about_peer = problem.kind() == ErrorKind::disconnected && culprit < size();
+    fail(Failure{problem.kind(), about_peer ? culprit : rank(),
+                 fmt::format("a part of the group could not be made: {}", problem.what())});
+    const Failure first = *failure();
+    Failure of_part = first;
+    const auto place = std::ranges::find(ranks, first.rank);
+    of_part.rank = place == ranks.end() ? -1 : static_cast<int>(place - ranks.begin());
+    std::erase(chosen, job_->rank());
+    job_->watcher().announce(hash_of(id), chosen, of_part);
+    throw base::Problem(first.kind, first.rank, first.text);
   }
 }
 
@@ -75,6 +84,7 @@ bool JobTransport::keep(const Failure& cause) {
     failed_.store(true, std::memory_order_seq_cst);
   }
   bell_.ring();
+  job_->watcher().wake_waiting();  // for the wires of a part
   return true;
 }
 

@@ -45,11 +45,11 @@ class JobTransport : public FramedTransport, private control::Watched {
   virtual bool is_first_to_fail() { return true; }
   /// Ranks of the job, of ranks of this group.
   std::vector<int> members_of(std::span<const int> ranks) const;
-  /// What `make` makes of these ranks of this group; its Problems name ranks of the job, those that come out
-  /// ranks of this group.
-  std::unique_ptr<Transport> part(
-      std::span<const int> ranks,
-      const std::function<std::unique_ptr<Transport>(std::vector<int> members, base::Deadline&)>& make) const;
+  using Make = std::function<std::unique_ptr<Transport>(std::vector<int> members, base::Deadline& deadline,
+                                                        const control::Proceed& proceed)>;
+  /// What `make` makes of these ranks of this group: the wires of the group called `id`. When it fails, this
+  /// group ends, on all ranks, and whoever waits for a member of the part, or has it already, is told.
+  std::unique_ptr<Transport> part(const GroupId& id, std::span<const int> ranks, const Make& make);
 
  private:
   /// What the watcher has told and the next poll acts on.

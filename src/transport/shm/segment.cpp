@@ -127,7 +127,19 @@ void say(const net::SocketStream& to, const Word& word, base::Deadline& deadline
   net::write_all(to.fd(), frame, deadline);
 }
 
-Word hear(const net::SocketStream& from, base::Deadline& deadline) {
+// Looks up now and then: the other side may have connected and then given the whole thing up.
+void wait_for_words(const net::SocketStream& from, base::Deadline& deadline,
+                    const control::Proceed& proceed) {
+  constexpr base::Duration patience = std::chrono::milliseconds(20);
+  while (proceed) {
+    proceed();
+    base::Deadline moment(base::real_scheduler(), patience);
+    if (net::wait_ready(from.fd(), net::Ready::read, moment) || deadline.expired()) return;
+  }
+}
+
+Word hear(const net::SocketStream& from, base::Deadline& deadline, const control::Proceed& proceed) {
+  wait_for_words(from, deadline, proceed);
   std::array<std::byte, head_bytes> head;
   net::read_all(from.fd(), head, deadline);
   base::Reader reader(head);
@@ -162,7 +174,8 @@ std::unique_ptr<Segment> make(std::size_t bytes, std::size_t reserved, const con
 
 class Maker {
  public:
-  Maker(Job& job, base::Deadline& deadline) : job_(job), deadline_(deadline) {}
+  Maker(Job& job, base::Deadline& deadline, const control::Proceed& proceed)
+      : job_(job), deadline_(deadline), proceed_(proceed) {}
 
   std::unique_ptr<Segment> run(std::uint64_t group, const std::vector<int>& members, std::size_t bytes,
                                std::size_t reserved) {
@@ -177,7 +190,8 @@ class Maker {
     for (const int member : members) {
       if (member == job_.rank()) continue;
       try {
-        peers_.emplace_back(member, job_.local_link(control::Purpose::segment, group, member, deadline_));
+        peers_.emplace_back(member,
+                            job_.local_link(control::Purpose::segment, group, member, deadline_, proceed_));
       } catch (const Problem& problem) {
         if (!verdict.problem) verdict = word_of(member, problem);
       }
@@ -190,7 +204,7 @@ class Maker {
     });
     throw_if_bad(offer);
     each_peer(verdict, [&](int rank, const net::SocketStream& peer) {
-      const Word theirs = hear(peer, deadline_);
+      const Word theirs = hear(peer, deadline_, proceed_);
       if (theirs.problem) throw Problem(*theirs.problem, rank, theirs.text);
     });
     Word unheard;  // who is gone by now has agreed: it is missed later, by the watcher
@@ -214,11 +228,13 @@ class Maker {
 
   Job& job_;
   base::Deadline& deadline_;
+  const control::Proceed& proceed_;
   std::vector<std::pair<int, net::SocketStream>> peers_;
 };
 
-std::unique_ptr<Segment> take(const net::SocketStream& maker, std::size_t bytes, base::Deadline& deadline) {
-  const Word offer = hear(maker, deadline);
+std::unique_ptr<Segment> take(const net::SocketStream& maker, std::size_t bytes, base::Deadline& deadline,
+                              const control::Proceed& proceed) {
+  const Word offer = hear(maker, deadline, proceed);
   throw_if_bad(offer);
   std::unique_ptr<Segment> segment;
   Word mine;
@@ -231,7 +247,7 @@ std::unique_ptr<Segment> take(const net::SocketStream& maker, std::size_t bytes,
     mine = {ErrorKind::unavailable, problem.what()};
   }
   say(maker, mine, deadline);
-  const Word verdict = hear(maker, deadline);
+  const Word verdict = hear(maker, deadline, proceed);
   throw_if_bad(verdict);
   return segment;
 }
@@ -239,11 +255,13 @@ std::unique_ptr<Segment> take(const net::SocketStream& maker, std::size_t bytes,
 }  // namespace
 
 std::unique_ptr<Segment> share(Job& job, std::uint64_t purpose_group, const std::vector<int>& members,
-                               std::size_t bytes, std::size_t reserved, base::Deadline& deadline) {
+                               std::size_t bytes, std::size_t reserved, base::Deadline& deadline,
+                               const control::Proceed& proceed) {
   const int maker = *std::min_element(members.begin(), members.end());
-  if (maker == job.rank()) return Maker(job, deadline).run(purpose_group, members, bytes, reserved);
+  if (maker == job.rank()) return Maker(job, deadline, proceed).run(purpose_group, members, bytes, reserved);
   try {
-    return take(job.local_link(control::Purpose::segment, purpose_group, maker, deadline), bytes, deadline);
+    return take(job.local_link(control::Purpose::segment, purpose_group, maker, deadline), bytes, deadline,
+                proceed);
   } catch (const Problem& problem) {
     if (problem.kind() != ErrorKind::disconnected || problem.peer() >= 0) throw;
     throw_if_bad(word_of(maker, problem));

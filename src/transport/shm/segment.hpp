@@ -44,7 +44,8 @@ class Segment {
 /// what the maker wrote (the first 64 bytes are for that). All get it, or all throw the same Problem.
 /// `purpose_group` tells it from others that the same ranks make at the same time.
 std::unique_ptr<Segment> share(Job& job, std::uint64_t purpose_group, const std::vector<int>& members,
-                               std::size_t bytes, std::size_t reserved, base::Deadline& deadline);
+                               std::size_t bytes, std::size_t reserved, base::Deadline& deadline,
+                               const control::Proceed& proceed = {});
 
 /// What is left for one more reservation on this machine (memory available, the cgroup's limit), in bytes.
 std::uint64_t memory_left();

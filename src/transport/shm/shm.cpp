@@ -158,9 +158,10 @@ class ShmTransport final : public JobTransport {
   bool is_first_to_fail() override { return memory_->claim_failure(); }
 
   std::unique_ptr<Transport> sub(const GroupId& id, std::span<const int> chosen) override {
-    return part(chosen, [&](std::vector<int> ranks, base::Deadline& deadline) {
-      return connect(host_, id, std::move(ranks), deadline);
-    });
+    return part(id, chosen,
+                [&](std::vector<int> ranks, base::Deadline& deadline, const control::Proceed& proceed) {
+                  return connect(host_, id, std::move(ranks), deadline, proceed);
+                });
   }
 
  private:
@@ -196,13 +197,14 @@ std::shared_ptr<Host> Host::open(std::shared_ptr<Job> job, base::Deadline& deadl
 }
 
 std::unique_ptr<Transport> connect(const std::shared_ptr<Host>& host, const GroupId& id,
-                                   std::vector<int> members, base::Deadline& deadline) {
+                                   std::vector<int> members, base::Deadline& deadline,
+                                   const control::Proceed& proceed) {
   const Config& config = host->job().config();
   const std::uint64_t group = hash_of(id);
   // A group of one needs no wires.
   const std::size_t slot = members.size() > 1 ? config.arena_bytes / 256 * 256 : 0;
   const GroupLayout layout{members.size(), slot};
-  auto segment = share(host->job(), group, members, layout.bytes(), layout.reserved(), deadline);
+  auto segment = share(host->job(), group, members, layout.bytes(), layout.reserved(), deadline, proceed);
   auto memory = std::make_unique<GroupMemory>(layout, std::move(segment));
   return std::make_unique<ShmTransport>(host, std::move(memory), group, members);
 }

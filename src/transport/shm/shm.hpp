@@ -35,6 +35,7 @@ class Host {
 /// Wires and arena of a group of some of the job's ranks. `members`: ranks of the job in the group's order,
 /// this one included. Throws Problem.
 std::unique_ptr<Transport> connect(const std::shared_ptr<Host>& host, const GroupId& id,
-                                   std::vector<int> members, base::Deadline& deadline);
+                                   std::vector<int> members, base::Deadline& deadline,
+                                   const control::Proceed& proceed = {});
 
 }  // namespace rondo::transport::shm

@@ -26,9 +26,10 @@ class TcpTransport final : public JobTransport {
   Backend kind() const noexcept override { return Backend::tcp; }
 
   std::unique_ptr<Transport> sub(const GroupId& id, std::span<const int> chosen) override {
-    return part(chosen, [&](std::vector<int> ranks, base::Deadline& deadline) {
-      return connect(job(), id, std::move(ranks), deadline);
-    });
+    return part(id, chosen,
+                [&](std::vector<int> ranks, base::Deadline& deadline, const control::Proceed& proceed) {
+                  return connect(job(), id, std::move(ranks), deadline, proceed);
+                });
   }
 
  private:
@@ -53,12 +54,12 @@ class TcpTransport final : public JobTransport {
 };
 
 FramedTransport::Streams connect_collectives(Job& job, std::uint64_t group, const std::vector<int>& members,
-                                             base::Deadline& deadline) {
+                                             base::Deadline& deadline, const control::Proceed& proceed) {
   FramedTransport::Streams streams(members.size());
   for (std::size_t at = 0; at < members.size(); ++at) {
     if (members[at] == job.rank()) continue;
     streams[at][static_cast<std::size_t>(Lane::collective)] = std::make_unique<net::SocketStream>(
-        job.link(control::Purpose::collective_lane, group, members[at], deadline));
+        job.link(control::Purpose::collective_lane, group, members[at], deadline, proceed));
   }
   return streams;
 }
@@ -66,10 +67,11 @@ FramedTransport::Streams connect_collectives(Job& job, std::uint64_t group, cons
 }  // namespace
 
 std::unique_ptr<Transport> connect(const std::shared_ptr<Job>& job, const GroupId& id,
-                                   std::vector<int> members, base::Deadline& deadline) {
+                                   std::vector<int> members, base::Deadline& deadline,
+                                   const control::Proceed& proceed) {
   const std::uint64_t group = hash_of(id);
   try {
-    auto streams = connect_collectives(*job, group, members, deadline);
+    auto streams = connect_collectives(*job, group, members, deadline, proceed);
     return std::make_unique<TcpTransport>(job, group, std::move(members), std::move(streams));
   } catch (...) {
     job->watcher().withdraw(group);  // what others have connected for it
