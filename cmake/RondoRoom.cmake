@@ -15,6 +15,13 @@ function(rondo_room name folder)
   add_library(rondo_${name} OBJECT ${sources})
   target_include_directories(rondo_${name} PUBLIC ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(rondo_${name} PRIVATE rondo_options fmt::fmt Threads::Threads ${ARGN})
+  # What nearly every file includes is parsed once. Not where the flags differ (the kernels).
+  if(name STREQUAL "base")
+    target_precompile_headers(rondo_base PRIVATE <fmt/format.h> <algorithm> <array> <atomic> <chrono> <cstdint> <cstring> <deque>
+                              <functional> <map> <memory> <mutex> <optional> <span> <sstream> <string> <string_view> <thread> <vector>)
+  elseif(NOT name STREQUAL "tensor")
+    target_precompile_headers(rondo_${name} REUSE_FROM rondo_base)
+  endif()
   set_property(GLOBAL APPEND PROPERTY RONDO_ROOMS rondo_${name})
 endfunction()
 
