@@ -6,9 +6,10 @@
 #include <string>
 #include <variant>
 
+#include "rondo/export.hpp"
 #include "rondo/view.hpp"
 
-namespace rondo {
+namespace RONDO_EXPORT rondo {
 
 /// Wildcards of receives and probes.
 inline constexpr int any_source = -1;

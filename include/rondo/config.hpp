@@ -16,8 +16,9 @@
 #endif
 
 #include "rondo/error.hpp"
+#include "rondo/export.hpp"
 
-namespace rondo {
+namespace RONDO_EXPORT rondo {
 
 /// What carries a group's bytes. `any` asks for the best that is configured.
 enum class Backend : std::uint8_t { any, ring, mpi, jaccl, nccl, tcp, shm, sim };

@@ -10,7 +10,9 @@
 #include <optional>
 #include <string_view>
 
-namespace rondo {
+#include "rondo/export.hpp"
+
+namespace RONDO_EXPORT rondo {
 
 /// IEEE 754 binary16, as storage: converts from and to float, does no arithmetic of its own.
 struct float16 {

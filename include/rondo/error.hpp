@@ -8,7 +8,9 @@
 #include <string>
 #include <string_view>
 
-namespace rondo {
+#include "rondo/export.hpp"
+
+namespace RONDO_EXPORT rondo {
 
 /// Every time span of the interface is in nanoseconds; any std::chrono duration converts to it.
 using Duration = std::chrono::nanoseconds;

@@ -14,15 +14,16 @@
 #include "rondo/call.hpp"
 #include "rondo/config.hpp"
 #include "rondo/error.hpp"
+#include "rondo/export.hpp"
 #include "rondo/tensor.hpp"
 #include "rondo/view.hpp"
 
-namespace rondo {
-
-namespace backend {
+namespace rondo::backend {
 class GroupBackend;
 class Operation;
-}  // namespace backend
+}  // namespace rondo::backend
+
+namespace RONDO_EXPORT rondo {
 
 /// Trailing options of message calls.
 struct MessageOptions {

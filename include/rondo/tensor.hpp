@@ -5,9 +5,10 @@
 #include <memory>
 #include <span>
 
+#include "rondo/export.hpp"
 #include "rondo/view.hpp"
 
-namespace rondo {
+namespace RONDO_EXPORT rondo {
 
 /// A shared handle to row-major memory: copying a Tensor shares its elements, clone() copies them.
 /// Different threads may use different handles; the elements themselves are as thread-safe as an array.

@@ -12,8 +12,9 @@
 #include <vector>
 
 #include "rondo/dtype.hpp"
+#include "rondo/export.hpp"
 
-namespace rondo {
+namespace RONDO_EXPORT rondo {
 
 /// Extents, slowest axis first. An empty shape is a scalar: one element.
 using Shape = std::vector<std::int64_t>;

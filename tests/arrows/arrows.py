@@ -30,7 +30,7 @@ ROOMS = {
 # meshes over a world or a job.
 KINDS = {"transport": (), "backend": ("registry", "sim_worlds", "jobs")}
 
-VALUE_HEADERS = {"error", "dtype", "view", "call", "config"}
+VALUE_HEADERS = {"error", "dtype", "view", "call", "config", "export"}
 # The face: headers of include/rondo that hold more than values, and who may include them.
 FACE = {
     "tensor": {"include", "tensor", "lazy", "api", "tools", "examples"},
