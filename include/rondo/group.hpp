@@ -314,6 +314,17 @@ Group init(bool strict = false, Backend backend = Backend::any);
 /// The same from settings in hand; strict, and not cached.
 Group init(const Config& config);
 
+/// How ranks meet where they have a way already (MPI, a store, a launcher of their own): takes this rank's
+/// bytes and returns those of every rank, by rank. The bytes are a few hundred at most, any of them may be
+/// zero, and they must come back unchanged.
+using Exchange = std::function<std::vector<std::string>(const std::string& mine)>;
+/// Joins ranks that meet over `exchange` instead of Config::rendezvous, which here only names the job. Takes
+/// its place from Config::rank and Config::size; strict, and not cached. `exchange` is called twice, on this
+/// thread, on every rank; its time counts against Config::init_timeout, which does not interrupt it. What it
+/// throws comes out as it is. Throws Error(invalid_argument) for blobs of a wrong number, rank, exchange or
+/// length.
+Group init(const Config& config, const Exchange& exchange);
+
 /// `size` ranks inside this process, for threads of the caller's own, on the real clock: handle r is rank r.
 /// Handles may be moved to any thread.
 std::vector<Group> sim_group(int size, const Config& config = {});

@@ -279,6 +279,7 @@ std::string unavailable_reason(Backend backend) { return backend::unavailable_re
 
 Group init(bool strict, Backend backend) { return Group(backend::init(strict, backend)); }
 Group init(const Config& config) { return Group(backend::init(config)); }
+Group init(const Config& config, const Exchange& exchange) { return Group(backend::init(config, exchange)); }
 
 std::vector<Group> sim_group(int size, const Config& config) {
   std::vector<Group> groups;

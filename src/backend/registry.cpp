@@ -105,6 +105,23 @@ Backend asked_of(Backend backend, const Config& config) {
               {"init", -1, -1, {}});
 }
 
+// Whether a job can be met over an exchange with these settings.
+void check_exchange(const Config& config, const rendezvous::Callback& exchange) {
+  base::validate(config);
+  const auto wrong = [&](const std::string& text) {
+    throw Error(ErrorKind::invalid_argument, "init with an exchange: " + text,
+                {"init", config.rank.value_or(-1), -1, {}});
+  };
+  if (!exchange) wrong("the exchange is empty, expected a function");
+  if (!config.rank || !config.size) {
+    wrong(fmt::format("expected Config::rank and Config::size, but {} not set", config.rank   ? "size is"
+                                                                                : config.size ? "rank is"
+                                                                                              : "both are"));
+  }
+  if (config.backend != Backend::any && config.backend != Backend::tcp && config.backend != Backend::shm)
+    wrong(fmt::format("backend {}, expected any, tcp or shm", to_string(config.backend)));
+}
+
 }  // namespace
 
 std::string unavailable_reason(Backend backend) {
@@ -170,6 +187,16 @@ std::shared_ptr<GroupBackend> init(const Config& config) {
     Attempt made = attempt(config.backend, config);
     if (!made.group) unavailable(config.backend, made.reason);
     return made.group;
+  } catch (const base::Problem& problem) {
+    not_established(config.backend, problem, config);
+  }
+}
+
+std::shared_ptr<GroupBackend> init(const Config& config, const rendezvous::Callback& exchange) {
+  check_exchange(config, exchange);
+  try {
+    base::Deadline deadline(base::real_scheduler(), config.init_timeout);
+    return join_job(transport::Job::join(config, exchange, deadline), deadline);
   } catch (const base::Problem& problem) {
     not_established(config.backend, problem, config);
   }

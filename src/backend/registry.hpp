@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backend/backend.hpp"
+#include "rendezvous/callback.hpp"
 #include "rondo/config.hpp"
 
 namespace rondo::backend {
@@ -20,6 +21,8 @@ std::string unavailable_reason(Backend backend);
 std::shared_ptr<GroupBackend> init(bool strict, Backend backend);
 /// The same from settings in hand: strict, not cached.
 std::shared_ptr<GroupBackend> init(const Config& config);
+/// The same over an exchange that the caller brings.
+std::shared_ptr<GroupBackend> init(const Config& config, const rendezvous::Callback& exchange);
 
 /// Ranks of one process, for threads of the caller's own.
 std::vector<std::shared_ptr<GroupBackend>> sim_group(int size, const Config& config);

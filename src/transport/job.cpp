@@ -63,6 +63,15 @@ std::string random_name() {
   return name;
 }
 
+control::Identity identity_of(const Config& config) {
+  control::Identity identity;
+  identity.rank = *config.rank;
+  identity.size = *config.size;
+  identity.job = control::job_of(config.rendezvous);
+  identity.secret = control::read_secret(config);
+  return identity;
+}
+
 // A listener of this host alone, and its name; nothing where the system has none.
 std::string listen_locally(std::vector<net::Listener>& listeners) {
   const std::string name = random_name();
@@ -211,13 +220,16 @@ int Job::ranks_here() const noexcept {
   return static_cast<int>(std::count(local_.begin(), local_.end(), true));
 }
 
+std::shared_ptr<Job> Job::join(const Config& config, const rendezvous::Callback& exchange,
+                               base::Deadline& deadline) {
+  const control::Identity identity = identity_of(config);
+  const auto meeting = rendezvous::join_callback(identity.rank, identity.size, exchange);
+  return join(identity, config, *meeting, own_address(config, {}), deadline);
+}
+
 std::shared_ptr<Job> Job::join(const Config& config, base::Deadline& deadline) {
   constexpr std::string_view file = "file:";
-  control::Identity identity;
-  identity.rank = *config.rank;
-  identity.size = *config.size;
-  identity.job = control::job_of(config.rendezvous);
-  identity.secret = control::read_secret(config);
+  const control::Identity identity = identity_of(config);
   if (config.rendezvous.starts_with(file)) {
     const auto files =
         rendezvous::join_files(identity, config.rendezvous.substr(file.size()), base::real_scheduler());

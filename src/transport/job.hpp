@@ -10,6 +10,7 @@
 #include "base/scheduler.hpp"
 #include "control/watcher.hpp"
 #include "net/address.hpp"
+#include "rendezvous/callback.hpp"
 #include "rendezvous/rendezvous.hpp"
 #include "rondo/config.hpp"
 
@@ -26,6 +27,9 @@ class Job {
   /// The job that `config` describes: at RONDO_RENDEZVOUS a directory, or a star served by the launcher,
   /// else by rank 0.
   static std::shared_ptr<Job> join(const Config& config, base::Deadline& deadline);
+  /// The same over an exchange that the caller brings. `config.rendezvous` only names the job then.
+  static std::shared_ptr<Job> join(const Config& config, const rendezvous::Callback& exchange,
+                                   base::Deadline& deadline);
 
   int rank() const noexcept { return identity_.rank; }
   int size() const noexcept { return identity_.size; }
