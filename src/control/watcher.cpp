@@ -7,7 +7,6 @@
 #include <array>
 #include <utility>
 
-#include "base/codec.hpp"
 #include "base/problem.hpp"
 #include "net/local.hpp"
 
@@ -15,20 +14,8 @@ namespace rondo::control {
 
 namespace {
 
-// A frame on a control connection: kind (1), length of the body (2), body.
-enum class Word : std::uint8_t {
-  ended = 1,
-  leaving = 2,
-  lost = 3,
-  wire_wanted = 4,  // please call me: the message wire of this group
-  left = 5,         // I leave this group, and have sent no message
-};
-constexpr std::size_t head_bytes = 3;
-constexpr std::size_t group_bytes = 8;
-constexpr std::size_t ended_bytes = 8 + 1 + 4;  // group, kind, rank; then the text
-constexpr std::size_t lost_bytes = 4;           // rank; then the text
-constexpr std::size_t most_text = 2048;
-constexpr std::size_t most_body = ended_bytes + most_text;
+using Kind = ControlFrame::Kind;
+
 constexpr std::size_t most_early = 1024;
 // How long the launcher may take to say why a process has ended. Less than a wire that has ended waits for
 // word from here.
@@ -38,38 +25,13 @@ const std::string unreachable = "its process has ended or cannot be reached";
 const std::string dead = "its process has ended";
 const std::string no_sense = "what it says over its control connection makes no sense";
 
-std::vector<std::byte> frame_of(Word word, std::size_t body_bytes,
-                                const std::function<void(base::Writer&)>& body) {
-  std::vector<std::byte> frame(head_bytes + body_bytes);
-  base::Writer writer(frame);
-  writer.put(static_cast<std::uint8_t>(word));
-  writer.put(static_cast<std::uint16_t>(body_bytes));
-  if (body) body(writer);
-  return frame;
-}
-
-std::vector<std::byte> frame_of(Word word, std::uint64_t group) {
-  return frame_of(word, group_bytes, [group](base::Writer& writer) { writer.put(group); });
-}
-
-std::span<const std::byte> bytes_of(std::string_view text) {
-  return std::as_bytes(std::span(text.data(), text.size()));
-}
-
-std::string text_of(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+std::vector<std::byte> frame_of(Kind kind, std::uint64_t group = 0, const Failure& cause = {}) {
+  return encode({kind, group, cause});
 }
 
 bool has_ended(int process) {
   pollfd entry{process, POLLIN, 0};
   return ::poll(&entry, 1, 0) > 0;
-}
-
-// Cuts before a character that would be cut in two (UTF-8).
-std::string_view at_most(std::string_view text, std::size_t bytes) {
-  if (text.size() <= bytes) return text;
-  while (bytes > 0 && (static_cast<unsigned char>(text[bytes]) & 0xc0U) == 0x80U) --bytes;
-  return text.substr(0, bytes);
 }
 
 }  // namespace
@@ -84,7 +46,7 @@ struct Watcher::Peer {
   net::SocketStream stream;
   net::Address listens;
   base::Fd process;  // readable once it has ended; empty for other hosts
-  std::vector<std::byte> in;
+  ControlReader in;
   std::vector<std::byte> out;
   bool leaving = false;  // it has said so: its end is no loss
   bool over = false;
@@ -115,7 +77,7 @@ Watcher::Watcher(const Identity& identity, std::vector<net::Listener> listeners,
 Watcher::~Watcher() {
   {
     std::lock_guard lock(mutex_);
-    for (auto& [rank, peer] : peers_) send(*peer, frame_of(Word::leaving, 0, {}));
+    for (auto& [rank, peer] : peers_) send(*peer, frame_of(Kind::leaving));
   }
   over_.store(true, std::memory_order_release);
   wake_.ring();
@@ -218,14 +180,14 @@ void Watcher::want_wire(std::uint64_t group, int rank) {
   if (rank < identity_.rank) {
     call(group, rank);
   } else {
-    send(*at->second, frame_of(Word::wire_wanted, group));
+    send(*at->second, frame_of(Kind::wire_wanted, group));
   }
 }
 
 void Watcher::tell_left(std::uint64_t group, int rank) {
   std::lock_guard lock(mutex_);
   const auto at = peers_.find(rank);
-  if (at != peers_.end() && !at->second->over) send(*at->second, frame_of(Word::left, group));
+  if (at != peers_.end() && !at->second->over) send(*at->second, frame_of(Kind::left, group));
 }
 
 // Both may want the wire at once, and either more than once.
@@ -270,13 +232,7 @@ void Watcher::deliver(std::uint64_t group, int rank, net::SocketStream stream) {
 }
 
 void Watcher::announce(std::uint64_t group, std::span<const int> ranks, const Failure& cause) {
-  const std::string_view text = at_most(cause.text, most_text);
-  const auto frame = frame_of(Word::ended, ended_bytes + text.size(), [&](base::Writer& writer) {
-    writer.put(group);
-    writer.put(static_cast<std::uint8_t>(cause.kind));
-    writer.put(static_cast<std::int32_t>(cause.rank));
-    writer.put(bytes_of(text));
-  });
+  const auto frame = frame_of(Kind::ended, group, cause);
   std::lock_guard lock(mutex_);
   for (const int rank : ranks) {
     const auto at = peers_.find(rank);
@@ -290,11 +246,7 @@ void Watcher::watch_all_who_come() {
 }
 
 void Watcher::tell_lost(int rank, std::string_view why) {
-  const std::string_view text = at_most(why, most_text);
-  const auto frame = frame_of(Word::lost, lost_bytes + text.size(), [&](base::Writer& writer) {
-    writer.put(static_cast<std::int32_t>(rank));
-    writer.put(bytes_of(text));
-  });
+  const auto frame = frame_of(Kind::lost, 0, {ErrorKind::disconnected, rank, std::string(why)});
   std::lock_guard lock(mutex_);
   for (auto& [to, peer] : peers_) {
     if (to != rank && !peer->over) send(*peer, frame);
@@ -377,70 +329,48 @@ void Watcher::hear(Peer& peer) {
       ended(peer, unreachable);
       return;
     }
-    peer.in.insert(peer.in.end(), chunk.begin(), chunk.begin() + static_cast<std::ptrdiff_t>(moved.bytes));
-    for (;;) {
-      if (peer.in.size() < head_bytes) break;
-      base::Reader head(std::span<const std::byte>(peer.in).subspan(1, 2));
-      const std::size_t length = head.get<std::uint16_t>();
-      if (length > most_body) {
-        gone(peer, no_sense);
-        return;
-      }
-      if (peer.in.size() < head_bytes + length) break;
-      try {
-        obey(peer, std::span<const std::byte>(peer.in).first(head_bytes + length));
-      } catch (const base::Problem&) {
-        gone(peer, no_sense);
-        return;
-      }
-      peer.in.erase(peer.in.begin(), peer.in.begin() + static_cast<std::ptrdiff_t>(head_bytes + length));
+    try {
+      peer.in.feed(std::span<const std::byte>(chunk).first(moved.bytes));
+      while (auto frame = peer.in.next()) obey(peer, *frame);
+    } catch (const base::Problem&) {
+      gone(peer, no_sense);
+      return;
     }
   }
 }
 
-void Watcher::obey(Peer& peer, std::span<const std::byte> frame) {
-  base::Reader reader(frame);
-  const auto word = static_cast<Word>(reader.get<std::uint8_t>());
-  reader.get<std::uint16_t>();
-  if (word == Word::leaving) {
-    peer.leaving = true;
-    return;
+void Watcher::obey(Peer& peer, const ControlFrame& frame) {
+  const bool from_launcher = peer.rank == no_rank;
+  switch (frame.kind) {
+    case Kind::leaving:
+      peer.leaving = true;
+      return;
+    case Kind::ended:
+      return obey_cause(frame.group, frame.cause);
+    case Kind::lost:
+      if (!from_launcher) break;
+      if (const auto at = peers_.find(frame.cause.rank); at != peers_.end() && frame.cause.rank != no_rank) {
+        hear(*at->second);  // its own last words go first
+        gone(*at->second, frame.cause.text);
+      }
+      return;
+    case Kind::wire_wanted:
+    case Kind::left:
+      if (from_launcher) break;
+      return obey_wire(peer, frame.kind == Kind::wire_wanted, frame.group);
   }
-  if (word == Word::lost && peer.rank == no_rank) {
-    const auto rank = reader.get<std::int32_t>();
-    const std::string why = text_of(frame.subspan(head_bytes + lost_bytes));
-    if (const auto at = peers_.find(rank); at != peers_.end() && rank != no_rank) {
-      hear(*at->second);  // its own last words go first
-      gone(*at->second, why);
-    }
-    return;
-  }
-  if (word == Word::ended) return obey_cause(peer, frame);
-  if ((word != Word::wire_wanted && word != Word::left) || peer.rank == no_rank)
-    throw base::Problem(ErrorKind::disconnected, peer.rank, "an unknown control frame");
-  obey_wire(peer, word == Word::wire_wanted, reader.get<std::uint64_t>());
+  throw base::Problem(ErrorKind::disconnected, peer.rank, "a control frame that is not for this sender");
 }
 
-void Watcher::obey_cause(Peer& peer, std::span<const std::byte> frame) {
-  base::Reader reader(frame.subspan(head_bytes));
-  const auto group = reader.get<std::uint64_t>();
-  const auto kind = reader.get<std::uint8_t>();
-  if (kind > static_cast<std::uint8_t>(ErrorKind::aborted)) {
-    throw base::Problem(ErrorKind::disconnected, peer.rank, "an unknown kind of failure");
-  }
-  Failure cause;
-  cause.kind = static_cast<ErrorKind>(kind);
-  cause.rank = reader.get<std::int32_t>();
-  cause.text = text_of(frame.subspan(head_bytes + ended_bytes));
+void Watcher::obey_cause(std::uint64_t group, const Failure& cause) {
   if (const auto at = groups_.find(group); at != groups_.end()) {
     at->second->ended(cause);
-  } else {
-    // Of a group that is being made here; or that this rank has left, which nobody will ask for: the oldest
-    // go.
-    if (early_.size() == most_early) early_.pop_front();
-    early_.emplace_back(group, cause);
-    arrived_.ring();  // who makes it waits in vain
+    return;
   }
+  // Of a group that is being made here; or that this rank has left, which nobody will ask for: the oldest go.
+  if (early_.size() == most_early) early_.pop_front();
+  early_.emplace_back(group, cause);
+  arrived_.ring();  // who makes it waits in vain
 }
 
 void Watcher::obey_wire(Peer& peer, bool wanted, std::uint64_t group) {

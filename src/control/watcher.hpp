@@ -20,6 +20,7 @@
 #include "base/deadline.hpp"
 #include "base/scheduler.hpp"
 #include "control/calls.hpp"
+#include "control/frames.hpp"
 #include "control/hall.hpp"
 #include "net/socket.hpp"
 #include "rondo/error.hpp"
@@ -92,12 +93,12 @@ class Watcher {
   void run();
   void throw_if_vain(std::uint64_t group, int rank) const;
   void hear(Peer& peer);
-  void obey(Peer& peer, std::span<const std::byte> frame);
+  void obey(Peer& peer, const ControlFrame& frame);
   void send(Peer& peer, std::span<const std::byte> frame);
   void flush(Peer& peer);
   void ended(Peer& peer, const std::string& why);
   void gone(Peer& peer, const std::string& why);
-  void obey_cause(Peer& peer, std::span<const std::byte> frame);
+  void obey_cause(std::uint64_t group, const Failure& cause);
   void obey_wire(Peer& peer, bool wanted, std::uint64_t group);
   void call(std::uint64_t group, int rank);
   void take_in(HandshakeHall::Guest guest);

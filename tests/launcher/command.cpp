@@ -50,6 +50,11 @@ bool read_into(std::string& text, base::Fd& fd) {
 const std::string rondo_program = (build_folder() / "bin/rondo").string();
 const std::string rank_program = (build_folder() / "tests/launcher/launcher_rank").string();
 
+void take_signals() {
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2})
+    (void)std::signal(number, SIG_DFL);
+}
+
 Command::Command(const std::vector<std::string>& arguments, const Options& options) {
   Ends in = make_pipe();
   Ends out = make_pipe();
@@ -67,6 +72,7 @@ Command::Command(const std::vector<std::string>& arguments, const Options& optio
     (void)::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     (void)::setpgid(0, 0);
     ::alarm(0);
+    take_signals();
     (void)::dup2(in.read.get(), 0);
     (void)::dup2(out.write.get(), 1);
     (void)::dup2(err.write.get(), 2);

@@ -21,6 +21,10 @@ struct Ended {
   std::string err;
 };
 
+/// In a child: signals as a shell in the foreground leaves them. What runs in the background of a script has
+/// some of them ignored, and hands that on.
+void take_signals();
+
 /// `rondo` with these arguments. Whatever a test waits for here, its watchdog ends.
 class Command {
  public:

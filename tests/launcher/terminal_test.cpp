@@ -27,6 +27,7 @@ class Terminal {
     EXPECT_GE(process_, 0);
     if (process_ == 0) {
       ::alarm(0);
+      take_signals();
       ::execv(pointers.front(), pointers.data());
       ::_exit(125);
     }

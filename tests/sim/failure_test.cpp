@@ -151,6 +151,7 @@ TEST(Failure, AnExceptionInOneRankEndsTheOthers) {
 
 TEST(Failure, EveryLaterCallThrowsTheFirstCauseAtOnce) {
   for (const World& world : worlds()) {
+    if (world.ranks == World::Ranks::processes) continue;  // what they hear is compared here, in one process
     std::vector<std::optional<Failure>> causes(3);
     world.run(3, [&](const Group& group) {
       if (group.rank() == 1) group.abort("enough is enough");

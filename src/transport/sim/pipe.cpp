@@ -13,6 +13,12 @@ net::Moved Pipe::write(std::span<const std::byte> first, std::span<const std::by
 }
 
 net::Moved Pipe::read(std::span<std::byte> memory) {
+  // The memory may be in the making: it is there once the first bytes are.
+  if (state_.written.load(std::memory_order_acquire) == 0) {
+    const bool ended = state_.writer_closed.load(std::memory_order_seq_cst) &&
+                       state_.written.load(std::memory_order_seq_cst) == 0;
+    return {ended ? net::Moved::State::closed : net::Moved::State::blocked, 0};
+  }
   const ByteRing::Result result = ring().read(memory);
   if (result.wake) writer_.ring();
   return result.moved;

@@ -97,4 +97,24 @@ TEST(PipeStream, closes_both_directions_when_it_goes_and_leaves_its_bytes_readab
   EXPECT_EQ(right.writev(piece(0, 1), {}).state, Moved::State::closed);
 }
 
+// The writer makes the ring's memory at its first byte, while the reader looks.
+TEST(Pipe, the_first_byte_meets_a_reader_that_is_looking) {
+  constexpr int rounds = 3000;
+  std::vector<std::unique_ptr<Ends>> all;
+  for (int i = 0; i < rounds; ++i) all.push_back(std::make_unique<Ends>(64));
+  std::thread reader([&] {
+    for (int i = 0; i < rounds; ++i) {
+      std::byte got{0};
+      while (all[static_cast<std::size_t>(i)]->pipe.read(std::span(&got, 1)).state != Moved::State::ok)
+        continue;
+      EXPECT_EQ(got, byte_at(static_cast<std::uint64_t>(i)));
+    }
+  });
+  for (int i = 0; i < rounds; ++i) {
+    EXPECT_EQ(all[static_cast<std::size_t>(i)]->pipe.write(piece(static_cast<std::uint64_t>(i), 1), {}).bytes,
+              1U);
+  }
+  reader.join();
+}
+
 }  // namespace
