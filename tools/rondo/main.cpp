@@ -9,9 +9,11 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "bench/bench.hpp"
 #include "run/launcher.hpp"
 #include "run/options.hpp"
 #include "run/system.hpp"
@@ -29,6 +31,7 @@ Usage:
 
 Commands:
   run        Start a program as the ranks of a job on this host
+  bench      Measure collectives and messages
 
 Options:
   -h, --help     Print this. `rondo COMMAND --help` tells about a command.
@@ -63,33 +66,57 @@ int run(const RunOptions& options) {
   }
 }
 
+/// A subcommand: its arguments' parser, and what it does once they are read; gives the exit status.
+struct Command {
+  CLI::App* parser;
+  std::function<int()> act;
+};
+
+const Command* asked_for(const std::vector<Command>& commands) {
+  const auto found =
+      std::ranges::find_if(commands, [](const Command& each) { return each.parser->parsed(); });
+  return found == commands.end() ? nullptr : &*found;
+}
+
+int refuse_unknown(const Command* command, const std::vector<std::string>& words) {
+  if (command == nullptr) return complain("rondo", fmt::format("unknown: {}", quoted(words)));
+  const std::string name = "rondo " + command->parser->get_name();
+  if (words.front().starts_with('-')) return complain(name, fmt::format("unknown option: {}", quoted(words)));
+  if (command->parser->get_name() != "run")
+    return complain(name, fmt::format("unknown argument: {}", quoted(words)));
+  return complain(name,
+                  fmt::format("the program stands behind --: rondo run -n COUNT -- {} ...", words.front()));
+}
+
 int main_of(std::vector<std::string> arguments) {
   CLI::App app;
-  RunOptions options;
   app.formatter_fn([](const CLI::App*, const std::string&, CLI::AppFormatMode) { return std::string(help); });
   app.set_version_flag("--version", "rondo " RONDO_VERSION);
-  CLI::App* const run_command = add_run(app, options);
+  RunOptions run_options;
   const auto program = split_program(arguments);
+  const auto act_run = [&] {
+    if (!program || program->empty())
+      return complain("rondo run", "no program given: rondo run -n COUNT -- PROGRAM [ARGUMENTS]");
+    run_options.program = *program;
+    return run(run_options);
+  };
+  BenchOptions bench_options;
+  const std::vector<Command> commands = {
+      {add_run(app, run_options), act_run},
+      {add_bench(app, bench_options), [&] { return bench(bench_options); }},
+  };
   std::ranges::reverse(arguments);  // as CLI11 takes them
   try {
     app.parse(std::move(arguments));
   } catch (const CLI::ExtrasError&) {
-    const std::vector<std::string> unknown = app.remaining(true);
-    if (!run_command->parsed()) return complain("rondo", fmt::format("unknown: {}", quoted(unknown)));
-    const bool option = unknown.front().starts_with('-');
-    return complain(
-        "rondo run",
-        option ? fmt::format("unknown option: {}", quoted(unknown))
-               : fmt::format("the program stands behind --: rondo run -n COUNT -- {} ...", unknown.front()));
+    return refuse_unknown(asked_for(commands), app.remaining(true));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
-    return complain(run_command->parsed() ? "rondo run" : "rondo", error.what());
+    const Command* const command = asked_for(commands);
+    return complain(command == nullptr ? "rondo" : "rondo " + command->parser->get_name(), error.what());
   }
-  if (!run_command->parsed()) return complain("rondo", "no command given");
-  if (!program || program->empty())
-    return complain("rondo run", "no program given: rondo run -n COUNT -- PROGRAM [ARGUMENTS]");
-  options.program = *program;
-  return run(options);
+  const Command* const command = asked_for(commands);
+  return command == nullptr ? complain("rondo", "no command given") : command->act();
 }
 
 }  // namespace

@@ -1,0 +1,77 @@
+#include "bench/facts.hpp"
+
+#include <fmt/format.h>
+#include <sys/utsname.h>
+
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "base/cores.hpp"
+
+namespace rondo::tools {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string processor() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t colon = line.find(": ");
+    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "unknown";
+}
+
+// What differs from the defaults. A rank's place in the job is no property of the measurement.
+Json settings() {
+  const std::set<std::string> places = {"RONDO_RANK",     "RONDO_SIZE",      "RONDO_RENDEZVOUS",
+                                        "RONDO_LAUNCHER", "RONDO_SECRET_FD", "RONDO_SECRET_FILE"};
+  const std::string defaults = "\n" + to_string(Config());
+  std::istringstream lines(to_string(Config::from_env()));
+  Json changed = Json::object();
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t equals = line.find('=');
+    const std::string name = line.substr(0, equals);
+    if (!places.contains(name) && defaults.find("\n" + line + "\n") == std::string::npos)
+      changed[name] = line.substr(equals + 1);
+  }
+  return changed;
+}
+
+std::string_view mode_text(Mode mode) {
+  switch (mode) {
+    case Mode::back_to_back:
+      return "back-to-back: a sample is a batch of calls with nothing between them, divided by their number";
+    case Mode::fenced:
+      return "fenced: a sample is one call, with a barrier before it";
+  }
+  return "?";
+}
+
+}  // namespace
+
+Json facts_of(const Group& group, const BenchOptions& options) {
+  utsname system{};
+  (void)::uname(&system);
+  Json facts;
+  facts["rondo bench"] = RONDO_VERSION;
+  facts["host"] = system.nodename;
+  facts["system"] = fmt::format("{} {} {}", system.sysname, system.release, system.machine);
+  facts["processor"] = processor();
+  facts["usable cores"] = base::usable_cores();
+  facts["backend"] = to_string(group.backend());
+  facts["ranks"] = group.size();
+  facts["ranks on this host"] = group.local_size();
+  if (!group.fallback_reason().empty()) facts["a group of one"] = group.fallback_reason();
+  facts["mode"] = mode_text(options.effort.mode);
+  facts["times"] =
+      "every sample as long as on the slowest rank; bandwidths from the median, 1 GB/s = 1e9 B/s";
+  facts["clock read (ns)"] = fmt::format("{:.0f}", clock_cost() * 1e9);
+  facts["check"] = options.check ? "on: one more call per row, compared bit by bit" : "off";
+  facts["settings"] = settings();
+  return facts;
+}
+
+}  // namespace rondo::tools

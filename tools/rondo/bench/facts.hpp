@@ -1,0 +1,14 @@
+#pragma once
+/// Where and how a bench ran: what its figures are worth nothing without.
+
+#include <nlohmann/json.hpp>
+
+#include "bench/options.hpp"
+#include "rondo/group.hpp"
+
+namespace rondo::tools {
+
+/// Names and values in order; "settings" is an object with what differs from the defaults.
+nlohmann::ordered_json facts_of(const Group& group, const BenchOptions& options);
+
+}  // namespace rondo::tools

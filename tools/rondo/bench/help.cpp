@@ -1,0 +1,69 @@
+#include "bench/help.hpp"
+
+namespace rondo::tools {
+
+const char* const bench_help = R"(rondo bench - measure collectives and messages
+
+Usage:
+  rondo run -n COUNT -- rondo bench TEST... [OPTIONS]
+  rondo bench --ranks COUNT TEST... [OPTIONS]
+
+Every rank runs the same tests; rank 0 prints. Without a job and without --ranks there is one rank.
+
+Tests:
+  all_reduce (all_sum, all_max, all_min), reduce, all_gather, reduce_scatter (sum_scatter), all_to_all,
+  broadcast, gather, scatter, barrier
+  sendrecv    every rank sends to the next and receives from the one before
+  latency     ping-pong of rank 0 and rank 1; the time is half of a round trip
+  bandwidth   rank 0 sends up to 64 messages to rank 1 at once (64 MiB at most), then waits for an answer; the
+              time is that of one message
+  all         all of these that the options allow
+
+Sizes:
+  -b, --min-bytes SIZE  The first size. Default: 4.
+  -e, --max-bytes SIZE  The last size. Default: 16M.
+  -f, --factor COUNT    From one size to the next. Default: 4.
+
+  A SIZE is 4, 64K, 16M, 1G or 16MiB, in powers of 1024. It is that of one rank's vector; of all ranks' parts
+  together for all_gather, reduce_scatter, all_to_all, gather and scatter. It is cut to whole elements, one at least.
+
+Call:
+  -d, --dtype NAME      Element type. Default: float32.
+  --op NAME             Reduction of all_reduce, reduce and reduce_scatter. Default: sum.
+  -r, --root RANK       Root of reduce, broadcast, gather and scatter. Default: 0.
+  --place WHERE         out (from one memory to another), in (in place), or both (default).
+
+Effort:
+  -n, --samples COUNT   Samples per row. Default: as many as fit into --seconds, from 10 to 5000.
+  -m, --batch COUNT     Calls per sample. Default: as many as last 20 us.
+  -w, --warm-up COUNT   Calls before anything is timed. Default: 3.
+  --seconds SECONDS     How long to measure for a row. Default: 0.2.
+  --fenced              One call per sample, and a barrier before each. Default: back to back.
+  -c, --check 0|1       Compare every result, bit by bit. Default: 1.
+
+Output:
+  --json                One JSON document at the end.
+  --csv                 Comma-separated values.
+  -o, --output FILE     Into a file instead of standard output.
+  --ranks COUNT         As threads of this process instead of a job (backend sim).
+  -h, --help            Print this.
+
+Columns:
+  size, count, type, redop, root, place; the least, the median and the 99th percentile of the time of a call on the
+  slowest rank; algbw = size / median; busbw = algbw x 2(n-1)/n for all_reduce, x (n-1)/n where the size is that of
+  all parts, x 1 else; the number of wrong elements on all ranks.
+
+  INT and TERM end it early; what has been measured is printed.
+
+Exit status:
+  0    all results were right
+  1    a result was wrong, or the job failed
+  2    wrong usage
+  130  ended early
+
+Examples:
+  rondo run -n 2 --no-prefix -- rondo bench all_sum -b 4 -e 16M -f 4
+  rondo run -n 4 --backend tcp -- rondo bench latency bandwidth -d uint8 --json -o result.json
+)";
+
+}  // namespace rondo::tools

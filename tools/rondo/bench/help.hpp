@@ -1,0 +1,8 @@
+#pragma once
+/// What `rondo bench --help` says.
+
+namespace rondo::tools {
+
+extern const char* const bench_help;
+
+}  // namespace rondo::tools

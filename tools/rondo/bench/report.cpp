@@ -1,0 +1,166 @@
+#include "bench/report.hpp"
+
+#include <fmt/format.h>
+
+#include <ostream>
+
+namespace rondo::tools {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double micro = 1e6;
+constexpr double giga = 1e9;
+
+std::string op_text(const Row& row) { return row.op ? std::string(to_string(*row.op)) : "-"; }
+std::string root_text(const Row& row) { return row.root ? std::to_string(*row.root) : "-"; }
+std::string wrong_text(const Row& row) { return row.wrong ? std::to_string(*row.wrong) : "-"; }
+std::string_view place_text(const Row& row) { return row.in_place ? "in" : "out"; }
+
+/// "# name: value" lines; an object's members on one line.
+void print_header(const Json& header, std::ostream& out) {
+  for (const auto& [name, value] : header.items()) {
+    std::string text;
+    if (value.is_object()) {
+      for (const auto& [inner, word] : value.items())
+        text += fmt::format("{}{}={}", text.empty() ? "" : " ", inner, word.get<std::string>());
+      if (text.empty()) text = "defaults";
+    } else {
+      text = value.is_string() ? value.get<std::string>() : value.dump();
+    }
+    out << fmt::format("# {}: {}\n", name, text);
+  }
+}
+
+std::string ending_text(const Ending& ending) {
+  std::string text = !ending.checked     ? "not checked"
+                     : ending.wrong == 0 ? "wrong elements: 0, OK"
+                                         : fmt::format("wrong elements: {}, FAILED", ending.wrong);
+  if (ending.interrupted) text += "; interrupted";
+  if (!ending.error.empty()) text += "; ended by an error: " + ending.error;
+  return text;
+}
+
+class TableReport : public Report {
+ public:
+  explicit TableReport(std::ostream& out) : out_(out) {}
+
+  void begin(const Json& header) override {
+    print_header(header, out_);
+    out_.flush();
+  }
+  void row(const Row& row) override {
+    if (row.test != test_) {
+      out_ << fmt::format("#\n# {}\n", row.test);
+      out_ << fmt::format(title, "size(B)", "count", "type", "redop", "root", "place", "min(us)",
+                          "median(us)", "p99(us)", "algbw(GB/s)", "busbw(GB/s)", "#wrong");
+      test_ = row.test;
+    }
+    const auto time = [](double seconds) {
+      const double us = seconds * micro;
+      return us < 1000 ? fmt::format("{:.3f}", us) : fmt::format("{:.1f}", us);
+    };
+    const auto rate = [](double bytes) { return fmt::format("{:.4f}", bytes / giga); };
+    out_ << fmt::format(line, row.bytes, row.count, to_string(row.dtype), op_text(row), root_text(row),
+                        place_text(row), time(row.timing.min), time(row.timing.median), time(row.timing.p99),
+                        rate(row.algbw), rate(row.busbw), wrong_text(row));
+    out_.flush();
+  }
+  void end(const Ending& ending) override { out_ << "# " << ending_text(ending) << "\n" << std::flush; }
+
+ private:
+  static constexpr auto title =
+      "# {:>10} {:>12} {:>11} {:>11} {:>4} {:>5} {:>11} {:>11} {:>11} {:>11} {:>11} {:>7}\n";
+  static constexpr auto line =
+      "{:>12} {:>12} {:>11} {:>11} {:>4} {:>5} {:>11} {:>11} {:>11} {:>11} {:>11} {:>7}\n";
+
+  std::ostream& out_;
+  std::string test_;
+};
+
+class CsvReport : public Report {
+ public:
+  explicit CsvReport(std::ostream& out) : out_(out) {}
+
+  void begin(const Json& header) override {
+    print_header(header, out_);
+    out_ << "test,size,count,type,redop,root,place,min_us,median_us,p99_us,algbw_GBps,busbw_GBps,wrong,"
+            "samples,"
+            "batch\n"
+         << std::flush;
+  }
+  void row(const Row& row) override {
+    out_ << fmt::format("{},{},{},{},{},{},{},{:.4f},{:.4f},{:.4f},{:.6f},{:.6f},{},{},{}\n", row.test,
+                        row.bytes, row.count, to_string(row.dtype), op_text(row), root_text(row),
+                        place_text(row), row.timing.min * micro, row.timing.median * micro,
+                        row.timing.p99 * micro, row.algbw / giga, row.busbw / giga, wrong_text(row),
+                        row.timing.samples, row.timing.batch)
+         << std::flush;
+  }
+  void end(const Ending& ending) override { out_ << "# " << ending_text(ending) << "\n" << std::flush; }
+
+ private:
+  std::ostream& out_;
+};
+
+class JsonReport : public Report {
+ public:
+  explicit JsonReport(std::ostream& out) : out_(out) {}
+
+  void begin(const Json& header) override {
+    document_["header"] = header;
+    document_["rows"] = Json::array();
+  }
+  void row(const Row& row) override {
+    Json each;
+    each["test"] = row.test;
+    each["size"] = row.bytes;
+    each["count"] = row.count;
+    each["type"] = to_string(row.dtype);
+    each["redop"] = row.op ? Json(to_string(*row.op)) : Json();
+    each["root"] = row.root ? Json(*row.root) : Json();
+    each["place"] = place_text(row);
+    each["min_us"] = row.timing.min * micro;
+    each["median_us"] = row.timing.median * micro;
+    each["p99_us"] = row.timing.p99 * micro;
+    each["algbw_GBps"] = row.algbw / giga;
+    each["busbw_GBps"] = row.busbw / giga;
+    each["wrong"] = row.wrong ? Json(*row.wrong) : Json();
+    each["samples"] = row.timing.samples;
+    each["batch"] = row.timing.batch;
+    document_["rows"].push_back(std::move(each));
+  }
+  void end(const Ending& ending) override {
+    document_["wrong"] = ending.checked ? Json(ending.wrong) : Json();
+    document_["interrupted"] = ending.interrupted;
+    document_["error"] = ending.error.empty() ? Json() : Json(ending.error);
+    out_ << document_.dump(2, ' ', false, Json::error_handler_t::replace) << "\n" << std::flush;
+  }
+
+ private:
+  std::ostream& out_;
+  Json document_;
+};
+
+}  // namespace
+
+void set_bandwidths(Row& row, BenchVerb verb, int ranks) {
+  const double seconds = row.timing.median;
+  row.algbw = seconds > 0 ? static_cast<double>(row.bytes) / seconds : 0;
+  row.busbw = row.algbw * bus_factor(verb, ranks);
+}
+
+std::unique_ptr<Report> make_report(Format format, std::ostream& out) {
+  switch (format) {
+    case Format::table:
+      return std::make_unique<TableReport>(out);
+    case Format::csv:
+      return std::make_unique<CsvReport>(out);
+    case Format::json:
+      return std::make_unique<JsonReport>(out);
+  }
+  return nullptr;
+}
+
+}  // namespace rondo::tools
