@@ -1,10 +1,8 @@
 /// Mixture of experts: every rank holds one expert, tokens travel to the expert they need and back again.
 
-#include <atomic>
 #include <cstdio>
-#include <rondo/rondo.hpp>
-#include <thread>
-#include <vector>
+
+#include "ranks.hpp"
 
 /// Returns whether every token came back to its place, worked on by its own expert.
 bool exchange(const rondo::Group& group) {
@@ -40,13 +38,4 @@ bool exchange(const rondo::Group& group) {
   return back.size() == tokens.size();
 }
 
-int main() {
-  std::atomic<int> right_ranks = 0;
-  {
-    std::vector<std::jthread> threads;
-    for (const rondo::Group& group : rondo::sim_group(4)) {
-      threads.emplace_back([group, &right_ranks] { right_ranks += exchange(group) ? 1 : 0; });
-    }
-  }
-  return right_ranks == 4 ? 0 : 1;
-}
+int main() { return run_ranks(4, exchange); }

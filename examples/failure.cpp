@@ -1,11 +1,10 @@
 /// One rank fails while the others wait for it: nobody hangs, and every rank learns the first cause.
 
-#include <atomic>
 #include <cstdio>
-#include <rondo/rondo.hpp>
 #include <stdexcept>
-#include <thread>
-#include <vector>
+#include <string>
+
+#include "ranks.hpp"
 
 void read_shard(const rondo::Group& group) {
   if (group.rank() == 2) throw std::runtime_error("shard 2 of the data is unreadable");
@@ -14,6 +13,8 @@ void read_shard(const rondo::Group& group) {
 
 /// Returns whether this rank knows that rank 2 was the first to fail, and why.
 bool work(const rondo::Group& group) {
+  if (group.size() < 3)
+    throw std::runtime_error("there is no rank 2 to fail among " + std::to_string(group.size()));
   try {
     read_shard(group);
     return false;
@@ -28,13 +29,4 @@ bool work(const rondo::Group& group) {
   return cause.rank == 2 && cause.text.find("shard 2 of the data is unreadable") != std::string::npos;
 }
 
-int main() {
-  std::atomic<int> right_ranks = 0;
-  {
-    std::vector<std::jthread> threads;
-    for (const rondo::Group& group : rondo::sim_group(4)) {
-      threads.emplace_back([group, &right_ranks] { right_ranks += work(group) ? 1 : 0; });
-    }
-  }
-  return right_ranks == 4 ? 0 : 1;
-}
+int main() { return run_ranks(4, work); }

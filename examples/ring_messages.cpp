@@ -1,13 +1,11 @@
-/// Messages around a ring: each rank passes on what it got, until every value has come home.
+/// Messages around a ring: each rank passes on what it got, until every parcel has come home.
 
 #include <array>
-#include <atomic>
 #include <cstdio>
-#include <rondo/rondo.hpp>
-#include <thread>
-#include <vector>
 
-/// Returns whether this rank saw every rank's value once, in the order of the ring.
+#include "ranks.hpp"
+
+/// Returns whether this rank saw every rank's parcel once, in the order of the ring.
 bool pass_around(const rondo::Group& group) {
   const int left = (group.rank() + group.size() - 1) % group.size();
   const int right = (group.rank() + 1) % group.size();
@@ -27,13 +25,4 @@ bool pass_around(const rondo::Group& group) {
   return true;
 }
 
-int main() {
-  std::atomic<int> right_ranks = 0;
-  {
-    std::vector<std::jthread> threads;
-    for (const rondo::Group& group : rondo::sim_group(4)) {
-      threads.emplace_back([group, &right_ranks] { right_ranks += pass_around(group) ? 1 : 0; });
-    }
-  }
-  return right_ranks == 4 ? 0 : 1;
-}
+int main() { return run_ranks(4, pass_around); }

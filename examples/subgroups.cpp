@@ -1,17 +1,17 @@
 /// Groups within a group: six ranks as a grid of two rows and three columns, and a group of chosen ranks.
 
-#include <atomic>
 #include <cstdio>
 #include <optional>
-#include <rondo/rondo.hpp>
-#include <thread>
-#include <vector>
+#include <stdexcept>
+
+#include "ranks.hpp"
 
 constexpr int columns = 3;
 
 /// Returns whether the sums are those of the grid  0 1 2
 ///                                                 3 4 5
 bool work_on_grid(const rondo::Group& world) {
+  if (world.size() != 6) throw std::runtime_error("this grid wants 6 ranks: rondo run -n 6 -- subgroups");
   const int row = world.rank() / columns;
   const int column = world.rank() % columns;
 
@@ -35,13 +35,4 @@ bool work_on_grid(const rondo::Group& world) {
   return row_sum == 3 + 9 * row && column_sum == 3 + 2 * column && corners_right;
 }
 
-int main() {
-  std::atomic<int> right_ranks = 0;
-  {
-    std::vector<std::jthread> threads;
-    for (const rondo::Group& group : rondo::sim_group(6)) {
-      threads.emplace_back([group, &right_ranks] { right_ranks += work_on_grid(group) ? 1 : 0; });
-    }
-  }
-  return right_ranks == 6 ? 0 : 1;
-}
+int main() { return run_ranks(6, work_on_grid); }
