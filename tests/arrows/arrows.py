@@ -35,6 +35,7 @@ VALUE_HEADERS = {"error", "dtype", "view", "call", "config", "export"}
 FACE = {
     "tensor": {"include", "tensor", "lazy", "api", "tools", "examples"},
     "group": {"include", "api", "tools", "examples"},
+    "info": {"include", "api", "tools", "examples"},
     "stream": {"include", "lazy", "api", "tools", "examples"},
     "ops": {"include", "api", "tools", "examples"},
     "rondo": {"tools", "examples"},

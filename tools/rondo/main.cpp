@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "bench/bench.hpp"
+#include "info/info.hpp"
 #include "run/launcher.hpp"
 #include "run/options.hpp"
 #include "run/system.hpp"
@@ -32,6 +33,7 @@ Usage:
 Commands:
   run        Start a program as the ranks of a job on this host
   bench      Measure collectives and messages
+  info       Tell what rondo finds here, and what it would do with it
 
 Options:
   -h, --help     Print this. `rondo COMMAND --help` tells about a command.
@@ -101,9 +103,11 @@ int main_of(std::vector<std::string> arguments) {
     return run(run_options);
   };
   BenchOptions bench_options;
+  InfoOptions info_options;
   const std::vector<Command> commands = {
       {add_run(app, run_options), act_run},
       {add_bench(app, bench_options), [&] { return bench(bench_options); }},
+      {add_info(app, info_options), [&] { return info(info_options, environment()); }},
   };
   std::ranges::reverse(arguments);  // as CLI11 takes them
   try {

@@ -1,0 +1,32 @@
+#include "rondo/info.hpp"
+
+#include <limits>
+
+#include "collective/select.hpp"
+
+namespace rondo {
+
+namespace {
+
+// How the table writes "does not matter".
+template <class T>
+std::optional<T> unless_any(T value) {
+  return value == std::numeric_limits<T>::max() ? std::nullopt : std::optional(value);
+}
+std::optional<bool> flag(int wanted) { return wanted < 0 ? std::nullopt : std::optional(wanted == 1); }
+
+}  // namespace
+
+std::vector<SelectionRow> selection_table() {
+  std::vector<SelectionRow> rows;
+  for (const collective::Row& row : collective::default_table()) {
+    rows.push_back({std::string(transport::to_string(row.verb)), unless_any(row.bytes_to), row.size_from,
+                    unless_any(row.size_to), flag(row.arena), flag(row.combines_once),
+                    std::string(collective::to_string(row.algorithm))});
+  }
+  return rows;
+}
+
+std::string selection_text() { return collective::to_string(collective::default_table()); }
+
+}  // namespace rondo

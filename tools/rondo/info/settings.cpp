@@ -1,0 +1,84 @@
+#include <algorithm>
+#include <map>
+#include <sstream>
+
+#include "base/config_parse.hpp"
+#include "info/sections.hpp"
+
+namespace rondo::tools {
+
+namespace {
+
+/// What the environment says of each setting, in order; null for those that it does not name.
+class Environment {
+ public:
+  explicit Environment(const std::vector<std::string>& variables) {
+    for (const std::string& each : variables) {
+      const std::size_t equals = each.find('=');
+      if (equals != std::string::npos) values_.emplace(each.substr(0, equals), each.substr(equals + 1));
+    }
+    // Asked for every setting by name, a Config without any tells which there are.
+    (void)base::parse_config([this](const char* name) -> const char* {
+      names_.emplace_back(name);
+      return nullptr;
+    });
+  }
+
+  const std::vector<std::string>& names() const { return names_; }
+  const std::string* find(const std::string& name) const {
+    const auto at = values_.find(name);
+    return at == values_.end() ? nullptr : &at->second;
+  }
+  /// Why the value of this variable cannot be used; empty when it can, or is not set.
+  std::string problem(const std::string& name) const {
+    try {
+      (void)base::parse_config([&](const char* asked) { return name == asked ? value(name) : nullptr; });
+      return {};
+    } catch (const Error& error) {
+      return error.what();
+    }
+  }
+  Config usable() const {
+    return base::parse_config(
+        [this](const char* asked) -> const char* { return problem(asked).empty() ? value(asked) : nullptr; });
+  }
+
+ private:
+  const char* value(const std::string& name) const {
+    const std::string* found = find(name);
+    return found == nullptr ? nullptr : found->c_str();
+  }
+
+  std::multimap<std::string, std::string> values_;  // the first of a name counts, as for getenv
+  std::vector<std::string> names_;
+};
+
+}  // namespace
+
+Config usable_config(const std::vector<std::string>& environment) {
+  return Environment(environment).usable();
+}
+
+Json settings_section(const std::vector<std::string>& environment) {
+  const Environment variables(environment);
+  std::map<std::string, std::string> printed;
+  std::istringstream lines(to_string(variables.usable()));
+  for (std::string line; std::getline(lines, line);)
+    printed.emplace(line.substr(0, line.find('=')), line.substr(line.find('=') + 1));
+  Json settings = Json::array();
+  for (const std::string& name : variables.names()) {
+    Json setting;
+    setting["name"] = name;
+    const auto value = printed.find(name);
+    setting["value"] = value == printed.end() ? Json() : Json(value->second);
+    setting["origin"] = variables.find(name) != nullptr ? "environment" : "default";
+    if (const std::string problem = variables.problem(name); !problem.empty()) {
+      setting["value"] = *variables.find(name);
+      setting["error"] = problem;
+    }
+    settings.push_back(std::move(setting));
+  }
+  return settings;
+}
+
+}  // namespace rondo::tools
