@@ -17,7 +17,7 @@ std::vector<ControlFrame> samples() {
   return {
       frame(Kind::ended, 0x0102030405060708U, {ErrorKind::mismatch, 3, "rank 3 calls something else"}),
       frame(Kind::leaving, 0),
-      frame(Kind::lost, 0, {ErrorKind{}, 7, "killed by signal 9"}),
+      frame(Kind::lost, 0, {Failure().kind, 7, "killed by signal 9"}),
       frame(Kind::wire_wanted, 77),
       frame(Kind::left, 78),
       frame(Kind::ended, 5, {ErrorKind::aborted, -1, ""}),
@@ -49,7 +49,7 @@ TEST(ControlFrames, come_back_as_they_went_in_pieces_of_any_size) {
 
 TEST(ControlFrames, have_the_bytes_that_the_protocol_says) {
   EXPECT_EQ(encode(frame(Kind::left, 0x0203)), bytes_of({5, 8, 0, 3, 2, 0, 0, 0, 0, 0, 0}));
-  EXPECT_EQ(encode(frame(Kind::lost, 0, {ErrorKind{}, 258, "no"})),
+  EXPECT_EQ(encode(frame(Kind::lost, 0, {Failure().kind, 258, "no"})),
             bytes_of({3, 6, 0, 2, 1, 0, 0, 'n', 'o'}));
 }
 
