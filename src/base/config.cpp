@@ -158,6 +158,8 @@ using Printed = std::optional<std::string>;  // nothing: not set
 
 struct Setting {
   const char* name;
+  const char* field;
+  const char* what;  // for documentation
   const char* expected;
   bool (*parse)(Text, Config&);
   Printed (*print)(const Config&);
@@ -168,42 +170,62 @@ constexpr const char* some_bytes = "a number of bytes up to 1024GiB such as 4096
 
 // parse_backend says itself what it expected.
 constexpr std::array<Setting, 15> settings = {{
-    {"RONDO_BACKEND", "",
+    {"RONDO_BACKEND", "backend",
+     "What carries the bytes of groups; `any` takes shm where all ranks are on one host, else tcp", "",
      [](Text t, Config& c) {
        c.backend = parse_backend(t);
        return true;
      },
      [](const Config& c) -> Printed { return std::string(to_string(c.backend)); }},
-    {"RONDO_RANK", "a whole number from 0 to 2147483647",
+    {"RONDO_RANK", "rank", "This process's number in its job", "a whole number from 0 to 2147483647",
      [](Text t, Config& c) { return parse_int(t, 0, c.rank); },
      [](const Config& c) { return print_int(c.rank); }},
-    {"RONDO_SIZE", "a whole number from 1 to 2147483647",
+    {"RONDO_SIZE", "size", "How many processes the job has", "a whole number from 1 to 2147483647",
      [](Text t, Config& c) { return parse_int(t, 1, c.size); },
      [](const Config& c) { return print_int(c.size); }},
-    {"RONDO_RENDEZVOUS", "one line of text", [](Text t, Config& c) { return parse_line(t, c.rendezvous); },
+    {"RONDO_RENDEZVOUS", "rendezvous",
+     "Where the processes meet: `host:port`, served by rank 0 or by the launcher, or `file:DIRECTORY`, "
+     "shared by all",
+     "one line of text", [](Text t, Config& c) { return parse_line(t, c.rendezvous); },
      [](const Config& c) { return print_line(c.rendezvous); }},
-    {"RONDO_LAUNCHER", "one line of text", [](Text t, Config& c) { return parse_line(t, c.launcher); },
+    {"RONDO_LAUNCHER", "launcher",
+     "`host:port` of the launcher's control connections; the launcher then serves the rendezvous. Set by "
+     "`rondo run`",
+     "one line of text", [](Text t, Config& c) { return parse_line(t, c.launcher); },
      [](const Config& c) { return print_line(c.launcher); }},
-    {"RONDO_SECRET_FD", "a whole number from 0 to 2147483647",
-     [](Text t, Config& c) { return parse_int(t, 0, c.secret_fd); },
+    {"RONDO_SECRET_FD", "secret_fd", "A descriptor from which the job's secret is read, at offset 0",
+     "a whole number from 0 to 2147483647", [](Text t, Config& c) { return parse_int(t, 0, c.secret_fd); },
      [](const Config& c) { return print_int(c.secret_fd); }},
-    {"RONDO_SECRET_FILE", "one line of text", [](Text t, Config& c) { return parse_line(t, c.secret_file); },
+    {"RONDO_SECRET_FILE", "secret_file", "A file of mode 600 from which the job's secret is read",
+     "one line of text", [](Text t, Config& c) { return parse_line(t, c.secret_file); },
      [](const Config& c) { return print_line(c.secret_file); }},
-    {"RONDO_INTERFACE", "one line of text", [](Text t, Config& c) { return parse_line(t, c.interface); },
+    {"RONDO_INTERFACE", "interface",
+     "Which address others are told: interface names, prefixes, networks such as `10.0.0.0/8`, "
+     "`^exclusions`; unset: by route",
+     "one line of text", [](Text t, Config& c) { return parse_line(t, c.interface); },
      [](const Config& c) { return print_line(c.interface); }},
-    {"RONDO_TIMEOUT", a_time, [](Text t, Config& c) { return parse_time(t, c.timeout); },
+    {"RONDO_TIMEOUT", "timeout", "Limit of each blocking call", a_time,
+     [](Text t, Config& c) { return parse_time(t, c.timeout); },
      [](const Config& c) -> Printed { return print_time(c.timeout); }},
-    {"RONDO_INIT_TIMEOUT", a_time, [](Text t, Config& c) { return parse_time(t, c.init_timeout); },
+    {"RONDO_INIT_TIMEOUT", "init_timeout", "Limit of set-up", a_time,
+     [](Text t, Config& c) { return parse_time(t, c.init_timeout); },
      [](const Config& c) -> Printed { return print_time(c.init_timeout); }},
-    {"RONDO_CHECK", "a comma list of agreement and payload", parse_checks,
+    {"RONDO_CHECK", "check_agreement, check_payload",
+     "`agreement` compares calls before data moves; `payload` sends a checksum with every payload",
+     "a comma list of agreement and payload", parse_checks,
      [](const Config& c) -> Printed { return print_checks(c); }},
-    {"RONDO_EAGER_BYTES", some_bytes, [](Text t, Config& c) { return parse_bytes(t, c.eager_bytes); },
+    {"RONDO_EAGER_BYTES", "eager_bytes", "Larger messages wait for their receive", some_bytes,
+     [](Text t, Config& c) { return parse_bytes(t, c.eager_bytes); },
      [](const Config& c) -> Printed { return print_bytes(c.eager_bytes); }},
-    {"RONDO_CREDIT_BYTES", some_bytes, [](Text t, Config& c) { return parse_bytes(t, c.credit_bytes); },
+    {"RONDO_CREDIT_BYTES", "credit_bytes", "Most bytes of messages sent to a rank and not yet matched there",
+     some_bytes, [](Text t, Config& c) { return parse_bytes(t, c.credit_bytes); },
      [](const Config& c) -> Printed { return print_bytes(c.credit_bytes); }},
-    {"RONDO_ARENA_BYTES", some_bytes, [](Text t, Config& c) { return parse_bytes(t, c.arena_bytes); },
+    {"RONDO_ARENA_BYTES", "arena_bytes",
+     "Shared memory of each rank of a group, for flat algorithms; 0: none", some_bytes,
+     [](Text t, Config& c) { return parse_bytes(t, c.arena_bytes); },
      [](const Config& c) -> Printed { return print_bytes(c.arena_bytes); }},
-    {"RONDO_LOG", "off or warn", [](Text t, Config& c) { return parse_log(t, c.log); },
+    {"RONDO_LOG", "log", "Warnings on standard error, or none", "off or warn",
+     [](Text t, Config& c) { return parse_log(t, c.log); },
      [](const Config& c) -> Printed { return c.log ? "warn" : "off"; }},
 }};
 
@@ -256,6 +278,20 @@ void validate(const Config& config) {
     throw Error(ErrorKind::invalid_argument, "RONDO_RANK=" + quote(*print_int(config.rank)) +
                                                  " and RONDO_SIZE=" + quote(*print_int(config.size)) +
                                                  ": the rank must be less than the size");
+}
+
+std::vector<SettingInfo> describe_settings() {
+  std::string backends = "one of";
+  for (int i = 0; i < backend_count; ++i)
+    backends += (i == 0 ? " " : ", ") + std::string(to_string(static_cast<Backend>(i)));
+  const Config defaults;
+  std::vector<SettingInfo> infos;
+  for (const Setting& each : settings) {
+    const std::string expected = each.expected;
+    infos.push_back(
+        {each.name, each.field, each.what, expected.empty() ? backends : expected, each.print(defaults)});
+  }
+  return infos;
 }
 
 std::string incomplete_reason(const Config& config) {

@@ -2,7 +2,9 @@
 /// Settings from anywhere: what Config::from_env does, with the source of the values as an argument.
 
 #include <functional>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "rondo/config.hpp"
 
@@ -22,5 +24,16 @@ void validate(const Config& config);
 /// Which of RONDO_RANK, RONDO_SIZE and RONDO_RENDEZVOUS is missing to describe a job, in words; empty when
 /// none is.
 std::string incomplete_reason(const Config& config);
+
+/// What documentation says of a variable.
+struct SettingInfo {
+  std::string name;
+  std::string field;  ///< of Config; two where one variable sets two
+  std::string what;
+  std::string expected;                      ///< which values it takes, in words
+  std::optional<std::string> default_value;  ///< as the variable would give it; none: not set
+};
+/// All variables, in the order in which Config is printed.
+std::vector<SettingInfo> describe_settings();
 
 }  // namespace rondo::base

@@ -4,6 +4,7 @@
 
 #include <limits>
 #include <map>
+#include <set>
 #include <sstream>
 
 #include "base/config_parse.hpp"
@@ -257,6 +258,19 @@ TEST(Config, what_is_missing_to_describe_a_job_is_named) {
   EXPECT_EQ(incomplete_reason(config), "RONDO_RENDEZVOUS is not set");
   config.rendezvous = "host:4000";
   EXPECT_EQ(incomplete_reason(config), "");
+}
+
+TEST(Config, every_setting_is_described_and_tells_its_default) {
+  std::string defaults;
+  std::set<std::string> seen;
+  for (const auto& each : rondo::base::describe_settings()) {
+    EXPECT_TRUE(seen.insert(each.name).second) << each.name;
+    EXPECT_FALSE(each.field.empty() || each.what.empty() || each.expected.empty()) << each.name;
+    if (each.default_value) defaults += each.name + '=' + *each.default_value + '\n';
+  }
+  EXPECT_EQ(defaults, to_string(Config()));
+  EXPECT_EQ(rondo::base::describe_settings().front().expected,
+            "one of any, ring, mpi, jaccl, nccl, tcp, shm, sim");
 }
 
 }  // namespace
