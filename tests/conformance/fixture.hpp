@@ -2,8 +2,11 @@
 /// What conformance suites have in common: every case runs in every world and at every size.
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <algorithm>
+#include <atomic>
+#include <new>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -30,6 +33,25 @@ inline std::string world_and_size(const testing::TestParamInfo<std::tuple<World,
   INSTANTIATE_TEST_SUITE_P(Worlds, suite,                                                             \
                            testing::Combine(testing::ValuesIn(worlds()), testing::ValuesIn(sizes())), \
                            world_and_size)
+
+/// Pieces of equal size in memory that this process shares with those it starts.
+class SharedBytes {
+ public:
+  SharedBytes(std::size_t pieces, std::size_t piece) : piece_(piece), bytes_(pieces * piece) {
+    void* const memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) throw std::bad_alloc();
+    memory_ = static_cast<std::byte*>(memory);
+  }
+  ~SharedBytes() { munmap(memory_, bytes_); }
+  SharedBytes(const SharedBytes&) = delete;
+  SharedBytes& operator=(const SharedBytes&) = delete;
+  std::span<std::byte> operator[](std::size_t at) const { return {memory_ + at * piece_, piece_}; }
+
+ private:
+  std::size_t piece_;
+  std::size_t bytes_;
+  std::byte* memory_ = nullptr;
+};
 
 /// Counts around every edge of `size` ranks.
 inline std::vector<std::int64_t> edge_counts(int size) {

@@ -354,7 +354,8 @@ TEST_P(Movement, AllToAllV) {
 
 // No rank leaves before the last has come.
 TEST_P(Movement, Barrier) {
-  std::atomic<int> entered{0};
+  const SharedBytes memory(1, sizeof(std::atomic<int>));
+  auto& entered = *new (memory[0].data()) std::atomic<int>(0);
   run([&](const Group& group) {
     for (int round = 1; round <= 20; ++round) {
       ++entered;

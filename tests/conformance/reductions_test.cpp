@@ -1,9 +1,5 @@
 // all_reduce, reduce, reduce_scatter and reduce_scatter_v in every form.
 
-#include <sys/mman.h>
-
-#include <new>
-
 #include "conformance/fixture.hpp"
 
 namespace rondo::test {
@@ -277,25 +273,6 @@ Tensor rough_values(DType dtype, std::int64_t count, int rank) {
   if (dtype == DType::bfloat16) fill(made.span<bfloat16>());
   return made;
 }
-
-/// Pieces of equal size in memory that this process shares with those it starts.
-class SharedBytes {
- public:
-  SharedBytes(std::size_t pieces, std::size_t piece) : piece_(piece), bytes_(pieces * piece) {
-    void* const memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) throw std::bad_alloc();
-    memory_ = static_cast<std::byte*>(memory);
-  }
-  ~SharedBytes() { munmap(memory_, bytes_); }
-  SharedBytes(const SharedBytes&) = delete;
-  SharedBytes& operator=(const SharedBytes&) = delete;
-  std::span<std::byte> operator[](std::size_t at) const { return {memory_ + at * piece_, piece_}; }
-
- private:
-  std::size_t piece_;
-  std::size_t bytes_;
-  std::byte* memory_ = nullptr;
-};
 
 TEST_P(Reductions, SameBytesOnEveryRankAndOnEveryRun) {
   for (const DType dtype : {DType::float32, DType::float16, DType::bfloat16, DType::float64}) {
