@@ -15,6 +15,7 @@
 
 #include "bench/bench.hpp"
 #include "info/info.hpp"
+#include "op/op.hpp"
 #include "run/launcher.hpp"
 #include "run/options.hpp"
 #include "run/system.hpp"
@@ -34,6 +35,7 @@ Commands:
   run        Start a program as the ranks of a job on this host
   bench      Measure collectives and messages
   info       Tell what rondo finds here, and what it would do with it
+  op         Run a collective on NumPy's .npy files
 
 Options:
   -h, --help     Print this. `rondo COMMAND --help` tells about a command.
@@ -104,10 +106,12 @@ int main_of(std::vector<std::string> arguments) {
   };
   BenchOptions bench_options;
   InfoOptions info_options;
+  OpWords op_words;
   const std::vector<Command> commands = {
       {add_run(app, run_options), act_run},
       {add_bench(app, bench_options), [&] { return bench(bench_options); }},
       {add_info(app, info_options), [&] { return info(info_options, environment()); }},
+      {add_op(app, op_words), [&] { return run_op(op_words); }},
   };
   std::ranges::reverse(arguments);  // as CLI11 takes them
   try {
