@@ -27,4 +27,4 @@ std::vector<SelectionRow> selection_table();
 /// The same as text, one row a line, below a line of titles.
 std::string selection_text();
 
-}  // namespace RONDO_EXPORT
+}  // namespace rondo
