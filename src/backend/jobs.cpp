@@ -4,7 +4,6 @@
 
 #include <exception>
 #include <mutex>
-#include <numeric>
 
 #include "base/log.hpp"
 #include "base/problem.hpp"
@@ -19,21 +18,15 @@ using transport::Job;
 
 namespace {
 
-std::vector<int> everybody(const Job& job) {
-  std::vector<int> ranks(static_cast<std::size_t>(job.size()));
-  std::iota(ranks.begin(), ranks.end(), 0);
-  return ranks;
-}
-
 std::shared_ptr<GroupBackend> over_tcp(const std::shared_ptr<Job>& job, base::Deadline& deadline) {
-  auto wires = transport::tcp::connect(job, {}, everybody(*job), deadline);
+  auto wires = transport::tcp::connect(job, {}, job->everybody(), deadline);
   auto engine = std::make_shared<Engine>(job->bell(), job->ranks_here(), job->config(), job);
   return make_mesh(std::move(engine), std::move(wires), {});
 }
 
 std::shared_ptr<GroupBackend> over_shm(const std::shared_ptr<Job>& job, base::Deadline& deadline) {
   const auto host = transport::shm::Host::open(job, deadline);
-  auto wires = transport::shm::connect(host, {}, everybody(*job), deadline);
+  auto wires = transport::shm::connect(host, {}, job->everybody(), deadline);
   auto engine = std::make_shared<Engine>(host->bell(), job->size(), job->config(), host);
   return make_mesh(std::move(engine), std::move(wires), {});
 }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/scheduler.hpp"
+#include "transport/stream_fake.hpp"
 
 namespace {
 
@@ -21,20 +22,9 @@ using rondo::base::real_scheduler;
 using rondo::net::Moved;
 using rondo::transport::ByteRing;
 using rondo::transport::RingState;
-using Bytes = std::vector<std::byte>;
+using namespace rondo::transport::test;
 using State = Moved::State;
 using namespace std::chrono_literals;
-
-/// Byte `index` of a stream in which no short piece repeats soon.
-std::byte byte_at(std::uint64_t index) {
-  return static_cast<std::byte>((index * 0x9e3779b97f4a7c15U) >> 56U);
-}
-
-Bytes piece(std::uint64_t from, std::size_t length) {
-  Bytes bytes(length);
-  for (std::size_t i = 0; i < length; ++i) bytes[i] = byte_at(from + i);
-  return bytes;
-}
 
 enum class Against : bool { page_before, page_behind };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <sstream>
 #include <utility>
 
@@ -214,6 +215,12 @@ void Job::greet_launcher(base::Deadline& deadline) {
   if (config_.launcher.empty()) return;
   const net::Address where = net::resolve(net::parse_host_port(config_.launcher)).front();
   watcher_->watch(control::no_rank, call(where, control::Purpose::control, 0, control::no_rank, deadline));
+}
+
+std::vector<int> Job::everybody() const {
+  std::vector<int> ranks(static_cast<std::size_t>(size()));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return ranks;
 }
 
 int Job::ranks_here() const noexcept {

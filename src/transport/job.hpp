@@ -33,6 +33,8 @@ class Job {
 
   int rank() const noexcept { return identity_.rank; }
   int size() const noexcept { return identity_.size; }
+  /// All ranks, in order.
+  std::vector<int> everybody() const;
   const Config& config() const noexcept { return config_; }
   control::Watcher& watcher() noexcept { return *watcher_; }
   /// What the process's waiters sleep on, where nobody else needs to reach it.

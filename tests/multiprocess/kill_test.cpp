@@ -65,6 +65,14 @@ class Killed : public OverBackends {
     EXPECT_EQ(job.wait(victim), -SIGKILL) << job.words(victim);
     expect_told_at_once(job, board, since, before);
   }
+  /// Once all are inside, the victim is killed, and the others go on.
+  void kill_and_go_on(Job& job) const {
+    board.await(inside, size);
+    job.signal(victim, SIGKILL);
+    EXPECT_EQ(job.wait(victim), -SIGKILL) << job.words(victim);
+    board.raise(go);
+    job.expect_right();
+  }
   /// Called by a rank over and over; counts the times.
   void forever(const std::function<void()>& call) const {
     for (;;) {
@@ -175,11 +183,7 @@ TEST_P(Killed, FailureTellsWithoutACall) {
     NEED(comes_true([&] { return group.failure().has_value(); }, std::chrono::seconds(1)));
     NEED(group.failure()->kind == ErrorKind::disconnected && group.failure()->rank == victim);
   });
-  board.await(inside, size);
-  job.signal(victim, SIGKILL);
-  EXPECT_EQ(job.wait(victim), -SIGKILL) << job.words(victim);
-  board.raise(go);
-  job.expect_right();
+  kill_and_go_on(job);
 }
 
 TEST_P(Killed, WhileSendingALargeMessage) {
@@ -232,11 +236,7 @@ TEST_P(Killed, EndsOnlyGroupsThatItWasIn) {
       NEED(data == summed_numbers(5000, round, 2));
     }
   });
-  board.await(inside, size);
-  job.signal(victim, SIGKILL);
-  EXPECT_EQ(job.wait(victim), -SIGKILL) << job.words(victim);
-  board.raise(go);
-  job.expect_right();
+  kill_and_go_on(job);
 }
 
 TEST_P(Killed, AllAtOnceAndTheNextJobInTheSameFolderWorks) {

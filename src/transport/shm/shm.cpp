@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -189,8 +188,7 @@ std::shared_ptr<Host> Host::open(std::shared_ptr<Job> job, base::Deadline& deadl
   if (!job->apart().empty()) {
     throw base::Problem(ErrorKind::unavailable, -1, "shm needs all ranks on one host, but " + job->apart());
   }
-  std::vector<int> everybody(static_cast<std::size_t>(job->size()));
-  std::iota(everybody.begin(), everybody.end(), 0);
+  const std::vector<int> everybody = job->everybody();
   const std::size_t bytes = JobLayout{everybody.size()}.bytes();
   auto segment = share(*job, job_segment(), everybody, bytes, bytes, deadline);
   return std::shared_ptr<Host>(new Host(std::move(job), std::move(segment)));

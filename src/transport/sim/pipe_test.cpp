@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <thread>
 #include <vector>
+
+#include "transport/stream_fake.hpp"
 
 namespace {
 
@@ -11,18 +15,7 @@ using rondo::base::real_scheduler;
 using rondo::net::Moved;
 using rondo::transport::sim::Pipe;
 using rondo::transport::sim::PipeStream;
-using Bytes = std::vector<std::byte>;
-
-/// Byte `index` of a stream in which no short piece repeats soon.
-std::byte byte_at(std::uint64_t index) {
-  return static_cast<std::byte>((index * 0x9e3779b97f4a7c15U) >> 56U);
-}
-
-Bytes piece(std::uint64_t from, std::size_t length) {
-  Bytes bytes(length);
-  for (std::size_t i = 0; i < length; ++i) bytes[i] = byte_at(from + i);
-  return bytes;
-}
+using namespace rondo::transport::test;
 
 struct Ends {
   explicit Ends(std::size_t capacity) : pipe(capacity, reader, writer) {}

@@ -9,7 +9,7 @@ namespace rondo::tools {
 
 namespace {
 
-/// What the environment says of each setting, in order; null for those that it does not name.
+/// What the environment says of each setting.
 class Environment {
  public:
   explicit Environment(const std::vector<std::string>& variables) {
@@ -17,14 +17,8 @@ class Environment {
       const std::size_t equals = each.find('=');
       if (equals != std::string::npos) values_.emplace(each.substr(0, equals), each.substr(equals + 1));
     }
-    // Asked for every setting by name, a Config without any tells which there are.
-    (void)base::parse_config([this](const char* name) -> const char* {
-      names_.emplace_back(name);
-      return nullptr;
-    });
   }
 
-  const std::vector<std::string>& names() const { return names_; }
   const std::string* find(const std::string& name) const {
     const auto at = values_.find(name);
     return at == values_.end() ? nullptr : &at->second;
@@ -50,7 +44,6 @@ class Environment {
   }
 
   std::multimap<std::string, std::string> values_;  // the first of a name counts, as for getenv
-  std::vector<std::string> names_;
 };
 
 }  // namespace
@@ -66,7 +59,8 @@ Json settings_section(const std::vector<std::string>& environment) {
   for (std::string line; std::getline(lines, line);)
     printed.emplace(line.substr(0, line.find('=')), line.substr(line.find('=') + 1));
   Json settings = Json::array();
-  for (const std::string& name : variables.names()) {
+  for (const base::SettingInfo& each : base::describe_settings()) {
+    const std::string& name = each.name;
     Json setting;
     setting["name"] = name;
     const auto value = printed.find(name);
