@@ -22,6 +22,7 @@ constexpr std::size_t most_early = 1024;
 constexpr base::Duration word_patience = std::chrono::milliseconds(150);
 constexpr std::size_t most_over = 1024;
 const std::string unreachable = "its process has ended or cannot be reached";
+const std::string left_words = "it has left the job";
 const std::string dead = "its process has ended";
 const std::string no_sense = "what it says over its control connection makes no sense";
 
@@ -101,9 +102,9 @@ net::SocketStream Watcher::await(Purpose purpose, std::uint64_t group, int rank,
     }
     if (!arrived_.wait(ticket, deadline.end()) && deadline.expired()) {
       std::lock_guard lock(mutex_);
-      throw base::Problem(ErrorKind::timed_out, rank,
-                          fmt::format("rank {} did not connect ({}){}{}", rank, to_string(purpose),
-                                      obstacle_.empty() ? "" : "; ", obstacle_));
+      throw base::Problem(
+          ErrorKind::timed_out, rank,
+          with_obstacle(fmt::format("rank {} did not connect ({})", rank, to_string(purpose))));
     }
   }
 }
@@ -114,9 +115,14 @@ void Watcher::throw_if_vain(std::uint64_t group, int rank) const {
   if (cause != early_.end()) throw base::Problem(cause->second.kind, -1, cause->second.text);
   const auto peer = peers_.find(rank);
   if (peer == peers_.end() || !peer->second->over) return;
+  const std::string& why = peer->second->leaving ? left_words : peer->second->lost_words;
   throw base::Problem(ErrorKind::disconnected, rank,
-                      fmt::format("rank {} is gone: {}", rank,
-                                  peer->second->leaving ? "it has left the job" : peer->second->lost_words));
+                      with_obstacle(fmt::format("rank {} is gone: {}", rank, why)));
+}
+
+// It may have come and not been let in.
+std::string Watcher::with_obstacle(const std::string& text) const {
+  return obstacle_.empty() ? text : text + "; " + obstacle_;
 }
 
 void Watcher::catch_up() {
@@ -295,19 +301,11 @@ void Watcher::run() {
     }
     if (over_.load(std::memory_order_acquire)) return;
     wake_.wait(ticket, due, polled);
-    try {
-      for (net::Listener& each : listeners_) hall_.accept_from(each);
-    } catch (const base::Problem& problem) {
-      // Out of descriptors: the connection goes on waiting. A pause, so that this thread does not spin on it.
-      {
-        std::lock_guard lock(mutex_);
-        obstacle_ = problem.what();
-      }
-      base::real_scheduler().sleep_until(base::real_scheduler().now() + std::chrono::milliseconds(50));
-    }
+    const std::string obstacle = let_in();
     hall_.turn();
     hall_.take_refused();
     std::lock_guard lock(mutex_);
+    obstacle_ = obstacle;
     for (auto& guest : hall_.take_guests()) take_in(std::move(guest));
     turn_calls();
     for (auto& [rank, peer] : peers_) {
@@ -317,6 +315,18 @@ void Watcher::run() {
       if (!peer->over && peer->process && has_ended(peer->process.get())) ended(*peer, dead);
       if (peer->word_until && base::real_scheduler().now() >= *peer->word_until) gone(*peer, peer->words);
     }
+  }
+}
+
+// Empty, or why not.
+std::string Watcher::let_in() {
+  try {
+    for (net::Listener& each : listeners_) hall_.accept_from(each);
+    return {};
+  } catch (const base::Problem& problem) {
+    // Out of descriptors: the connection goes on waiting. A pause, so that this thread does not spin on it.
+    base::real_scheduler().sleep_until(base::real_scheduler().now() + std::chrono::milliseconds(50));
+    return problem.what();
   }
 }
 

@@ -92,6 +92,8 @@ class Watcher {
 
   void run();
   void throw_if_vain(std::uint64_t group, int rank) const;
+  std::string let_in();
+  std::string with_obstacle(const std::string& text) const;
   void hear(Peer& peer);
   void obey(Peer& peer, const ControlFrame& frame);
   void send(Peer& peer, std::span<const std::byte> frame);
@@ -117,7 +119,7 @@ class Watcher {
   std::set<std::pair<std::uint64_t, int>> called_;      // group, rank: never twice
   std::set<std::pair<std::uint64_t, int>> early_left_;  // of groups that have not enrolled yet
   bool watches_all_ = false;
-  std::string obstacle_;  // why a connection was not let in last
+  std::string obstacle_;  // why connections are not let in now
   std::map<int, std::unique_ptr<Peer>> peers_;
   std::map<std::uint64_t, Watched*> groups_;
   std::deque<std::pair<std::uint64_t, Failure>>
