@@ -209,14 +209,16 @@ TEST_P(Stopped, InsideALargeMessage) {
 // Stopped at any moment of set-up: the others are through, or run into the limit of set-up.
 TEST_P(Stopped, DuringSetUp) {
   constexpr int moments = 10;
+  constexpr int all_over = 2;
   std::vector<std::unique_ptr<Job>> jobs;
   for (int i = 0; i < moments; ++i) {
     Job::Environment environment{{"RONDO_INIT_TIMEOUT", "500ms"}, {"RONDO_LOG", "off"}};
     jobs.push_back(std::make_unique<Job>(3, backend(), environment));
-    jobs.back()->start_processes([](int rank) {
+    jobs.back()->start_processes([this](int rank) {
       const std::int64_t begin = now_ns();
       try {
         const Group group = init(true);
+        if (rank == 2) board.await(all_over);  // where set-up is fast it is there before it is stopped
         if (rank != 2) need_timeout([&] { group.barrier({.timeout = limit}); });
       } catch (const Error& error) {
         if (rank == 2) return;  // it comes back when all is over
@@ -229,6 +231,7 @@ TEST_P(Stopped, DuringSetUp) {
     jobs.back()->signal(2, SIGSTOP);
   }
   for (const auto& job : jobs) job->expect_right({0, 1});
+  board.raise(all_over);
   for (const auto& job : jobs) {
     job->signal(2, SIGCONT);
     (void)job->wait(2);
@@ -266,11 +269,12 @@ TEST_P(Trickling, MessagesOfABatchDoNotProlongTheLimit) {
   job.expect_right();
 }
 
-/// A process that runs for a moment now and then, so that its bytes trickle.
+/// A process that runs for a moment now and then, so that its bytes trickle. Over too when rank 0 has ended,
+/// as it does when something is not as it must be.
 void dawdle_until(Job& job, int rank, const std::function<bool()>& over) {
-  while (!over()) {
+  while (!over() && !job.ended(0)) {
     job.signal(rank, SIGSTOP);
-    std::this_thread::sleep_for(milliseconds(60));
+    std::this_thread::sleep_for(milliseconds(120));
     job.signal(rank, SIGCONT);
     std::this_thread::sleep_for(milliseconds(1));
   }
@@ -280,7 +284,7 @@ TEST_P(Trickling, BytesOfALargeMessageDoNotProlongTheLimit) {
   const Board board;
   Job job(2, backend());
   job.start_all([&](const Group& group) {
-    std::vector<std::int64_t> data = numbers(1 << 24, group.rank());
+    std::vector<std::int64_t> data = numbers(1 << 25, group.rank());
     group.barrier();
     board.raise(inside);
     try {

@@ -168,6 +168,12 @@ void Job::start_processes(const ProcessMain& process_main) {
 
 void Job::signal(int rank, int number) const { EXPECT_EQ(kill(pid(rank), number), 0); }
 
+bool Job::ended(int rank) const {
+  siginfo_t info{};
+  EXPECT_EQ(waitid(P_PID, static_cast<id_t>(pid(rank)), &info, WEXITED | WNOHANG | WNOWAIT), 0);
+  return info.si_pid != 0;
+}
+
 int Job::wait(int rank) {
   Process& process = processes_.at(static_cast<std::size_t>(rank));
   int status = 0;

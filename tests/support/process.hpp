@@ -87,6 +87,8 @@ class Job {
   int size() const noexcept { return size_; }
   pid_t pid(int rank) const { return processes_.at(static_cast<std::size_t>(rank)).pid; }
   void signal(int rank, int number) const;
+  /// True once a rank's process has ended; it can still be waited for.
+  bool ended(int rank) const;
   /// Waits for a rank's process; its exit status, or minus the signal that ended it.
   int wait(int rank);
   /// What the rank has written to stderr.
