@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <system_error>
 #include <utility>
 
+#include "base/fd.hpp"
 #include "base/problem.hpp"
 
 namespace rondo::control {
@@ -74,8 +74,7 @@ std::optional<Calls::Ended> Calls::advance(Call& call) {
     const int result = net::connect_result(call.attempt->stream.fd());
     if (result == EINPROGRESS) return std::nullopt;
     if (result != 0)
-      return failed(fmt::format("cannot connect to {}: {}", to_string(call.to),
-                                std::generic_category().message(result)));
+      return failed(fmt::format("cannot connect to {}: {}", to_string(call.to), base::error_words(result)));
     call.attempt->connected = true;
   }
   return shake_hands(call);

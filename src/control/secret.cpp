@@ -13,7 +13,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include "base/codec.hpp"
@@ -37,8 +36,7 @@ std::string read_from(int fd, const std::string& setting) {
   while (have < text.size()) {
     const ssize_t got = pread(fd, text.data() + have, text.size() - have, static_cast<off_t>(have));
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0)
-      refuse(setting, "the secret cannot be read from it: " + std::generic_category().message(errno));
+    if (got < 0) refuse(setting, "the secret cannot be read from it: " + base::error_words(errno));
     if (got == 0) break;
     have += static_cast<std::size_t>(got);
   }
@@ -99,7 +97,7 @@ std::string read_secret(const Config& config) {
   const base::Fd file(open(config.secret_file.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat about {};
   if (!file || fstat(file.get(), &about) != 0)
-    refuse(setting, "cannot be opened: " + std::generic_category().message(errno));
+    refuse(setting, "cannot be opened: " + base::error_words(errno));
   if ((about.st_mode & 0077U) != 0)
     refuse(setting,
            fmt::format("others may use it (mode {:o}); expected a file of its owner alone (mode 600)",

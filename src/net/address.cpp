@@ -14,6 +14,7 @@
 #include <optional>
 #include <system_error>
 
+#include "base/fd.hpp"
 #include "base/problem.hpp"
 #include "net/quote.hpp"
 
@@ -144,7 +145,7 @@ std::optional<Address> numeric(const HostPort& where) {
 std::string resolver_words(int code) {
   // errno must be looked at before anything else can change it.
   const int cause = errno;
-  return code == EAI_SYSTEM ? std::generic_category().message(cause) : gai_strerror(code);
+  return code == EAI_SYSTEM ? base::error_words(cause) : gai_strerror(code);
 }
 
 }  // namespace

@@ -122,8 +122,7 @@ std::string name_of(const Address& address) {
 std::vector<Interface> list_interfaces() {
   ifaddrs* first = nullptr;
   if (getifaddrs(&first) != 0)
-    throw Problem(ErrorKind::unavailable, -1,
-                  "cannot list the interfaces: " + std::generic_category().message(errno));
+    throw Problem(ErrorKind::unavailable, -1, "cannot list the interfaces: " + base::error_words(errno));
   const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> owner(first, freeifaddrs);
   std::vector<Interface> out;
   for (const ifaddrs* one = first; one != nullptr; one = one->ifa_next) {
@@ -163,7 +162,7 @@ std::vector<Interface> choose(const std::vector<Interface>& all, std::string_vie
 Address route_to(const Address& root) {
   const auto fail = [&] {
     throw Problem(ErrorKind::unavailable, -1,
-                  fmt::format("no route to {}: {}", to_string(root), std::generic_category().message(errno)));
+                  fmt::format("no route to {}: {}", to_string(root), base::error_words(errno)));
   };
   // Connecting a datagram socket sends nothing; it asks the system for the route. Port 0 would be refused.
   Address target = root;

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <optional>
-#include <system_error>
 #include <utility>
 
 #include "base/check.hpp"
+#include "base/fd.hpp"
 #include "control/hall.hpp"
 #include "rendezvous/star.hpp"
 #include "rendezvous/star_link.hpp"
@@ -126,7 +126,7 @@ std::optional<net::SocketStream> StarClient::connect(const net::Address& address
       result = net::connect_result(fd.get());
     if (result == 0) return net::SocketStream(std::move(fd));
     obstacle_ = fmt::format("{}: {}", net::to_string(address),
-                            result == EINPROGRESS ? "no answer" : std::generic_category().message(result));
+                            result == EINPROGRESS ? "no answer" : base::error_words(result));
   } catch (const Problem& problem) {
     obstacle_ = problem.what();
   }

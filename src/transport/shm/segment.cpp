@@ -13,9 +13,9 @@
 #include <limits>
 #include <optional>
 #include <string>
-#include <system_error>
 
 #include "base/codec.hpp"
+#include "base/fd.hpp"
 #include "base/problem.hpp"
 #include "net/local.hpp"
 
@@ -26,8 +26,7 @@ namespace {
 using base::Problem;
 
 [[noreturn]] void unavailable(const std::string& what, int cause) {
-  throw Problem(ErrorKind::unavailable, -1,
-                fmt::format("{}: {}", what, std::generic_category().message(cause)));
+  throw Problem(ErrorKind::unavailable, -1, fmt::format("{}: {}", what, base::error_words(cause)));
 }
 
 std::optional<std::uint64_t> number_in(const char* path) {

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/fd.hpp"
 #include "run/descendants.hpp"
 #include "run/places.hpp"
 #include "run/words.hpp"
@@ -95,7 +96,7 @@ int Launcher::run() {
   if (own_status_) return *own_status_;
   if (output_.error() != 0) {
     // What was queued for standard error has been written, so this comes last.
-    fmt::print(stderr, "rondo run: standard output: {}\n", std::generic_category().message(output_.error()));
+    fmt::print(stderr, "rondo run: standard output: {}\n", base::error_words(output_.error()));
     if (outcome_.exit_status() == 0) return status_of_failed_output;
   }
   return outcome_.exit_status();
@@ -176,8 +177,7 @@ void Launcher::cannot_start(const Report& report) {
   const bool missing = report.value == ENOENT || report.value == ENOTDIR;
   own_status_ = missing ? status_not_found : status_not_runnable;
   told_to_end_ = true;
-  say(fmt::format("cannot start {}: {}", options_.program.front(),
-                  std::generic_category().message(report.value)));
+  say(fmt::format("cannot start {}: {}", options_.program.front(), base::error_words(report.value)));
   kill_all();
 }
 

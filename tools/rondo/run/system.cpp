@@ -7,14 +7,14 @@
 
 #include <array>
 #include <cerrno>
-#include <system_error>
 
+#include "base/fd.hpp"
 #include "base/problem.hpp"
 
 namespace rondo::tools {
 
 void throw_errno(const std::string& what) {
-  throw base::Problem(ErrorKind::unavailable, -1, what + ": " + std::generic_category().message(errno));
+  throw base::Problem(ErrorKind::unavailable, -1, what + ": " + base::error_words(errno));
 }
 
 int checked(int result, const char* what) {
