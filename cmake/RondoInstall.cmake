@@ -28,6 +28,7 @@ install(FILES ${PROJECT_BINARY_DIR}/rondo.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}
 
 if(RONDO_TOOLS)
   install(TARGETS rondo_command)
+  include(RondoManual)
 endif()
 install(FILES README.md CHANGELOG.md TYPE DOC)
 install(DIRECTORY docs/ TYPE DOC FILES_MATCHING PATTERN "*.md")

@@ -11,6 +11,7 @@ import argparse
 import os
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import unittest
@@ -76,6 +77,13 @@ def build_shared():
         "-DRONDO_TESTS=OFF", "-DRONDO_EXAMPLES=OFF")
     run("cmake", "--build", build, "--parallel", os.environ.get("RONDO_JOBS", str(len(os.sched_getaffinity(0)))))
     return build
+
+
+def npy_of_int32(*values):
+    """A .npy file, without NumPy."""
+    header = f"{{'descr': '<i4', 'fortran_order': False, 'shape': ({len(values)},), }}".encode()
+    header += b" " * (117 - len(header)) + b"\n"
+    return b"\x93NUMPY\1\0" + len(header).to_bytes(2, "little") + header + struct.pack(f"<{len(values)}i", *values)
 
 
 class Case(unittest.TestCase):
@@ -180,8 +188,17 @@ class Package(Case):
         for library in ["libc6", "libfmt", "libhwy", "libssl", "libstdc", "libxxhash"]:
             self.assertIn(library, needs)
         holds = run("dpkg-deb", "-c", deb)
-        for path in ["/usr/bin/rondo", "/librondo.so.0.1", "/usr/include/rondo/rondo.hpp", "/rondo.pc", "/usr/share/doc/rondo/copyright"]:
+        for path in ["/usr/bin/rondo", "/librondo.so.0.1", "/usr/include/rondo/rondo.hpp", "/rondo.pc", "/usr/share/doc/rondo/copyright",
+                     "/usr/share/doc/rondo/changelog.gz"]:
             self.assertIn(path, holds)
+        if shutil.which("help2man"):
+            for page in ["rondo", "rondo-run", "rondo-op", "rondo-bench", "rondo-info"]:
+                self.assertIn(f"/usr/share/man/man1/{page}.1.gz", holds)
+
+    def test_debians_checker_has_nothing_to_say(self):
+        if shutil.which("lintian") is None or shutil.which("help2man") is None:
+            self.skipTest("no lintian, or no help2man, without which there are no manual pages")
+        self.assertEqual(run("lintian", "--allow-root", self.package()), "")
 
     def test_installs_and_runs_on_a_bare_debian(self):
         if "RONDO_TEST_LONG" not in os.environ:
@@ -204,8 +221,19 @@ class Package(Case):
         text = run(*inside, "rondo", "run", "-n", "3", "--no-prefix", "--", "/tmp/app")
         for rank in range(3):
             self.assertIn(f"rank {rank} of 3: 4.5 24\n", text)
+        self.the_command(root, inside)
         run(*inside, "dpkg", "--purge", "rondo")
         self.assertFalse((root / "usr/bin/rondo").exists())
+
+    def the_command(self, root, inside):
+        self.assertEqual(run(*inside, "rondo", "--version"), "rondo 0.1.0\n")
+        self.assertRegex(run(*inside, "rondo", "info"), r"\n  shm +available\n")
+        self.assertIn("wrong elements: 0, OK", run(*inside, "rondo", "run", "-n", "4", "--", "rondo", "bench", "all_sum", "-e", "64K"))
+        for rank in range(2):
+            (root / f"tmp/in{rank}.npy").write_bytes(npy_of_int32(70 + rank, -5))
+        run(*inside, "rondo", "run", "-n", "2", "--", "rondo", "op", "all_sum", "/tmp/in{rank}.npy", "-o", "/tmp/out{rank}.npy")
+        for rank in range(2):
+            self.assertEqual((root / f"tmp/out{rank}.npy").read_bytes()[128:], npy_of_int32(141, -10)[-8:])
 
     def bare_root(self):
         if shutil.which("debootstrap") is None:
