@@ -90,6 +90,23 @@ def adaptive_effort():
     expect(done.returncode == 0 and row["samples"] >= 10 and row["batch"] >= 1 and row["size"] == 0, done)
 
 
+def floor():
+    done = run("bench", "floor", "-b", "64", "-e", "4K", "-f", "8", "--seconds", "0.002", "--json")
+    expect(done.returncode == 0, done)
+    document = json.loads(done.stdout)
+    for name in ("memcpy_one_core", "memcpy_all_cores", "add_one_core", "add_all_cores"):
+        points = document["curves"][name]
+        expect([point["size"] for point in points] == [64, 512, 4096], points)
+        expect(all(point["us"] > 0 and point["GBps"] > 0 for point in points), points)
+    expect(document["us"]["clock_read"] > 0 and document["us"]["system_call"] > 0, document)
+    done = job(2, "shm", "floor", "-e", "64", "--seconds", "0.002", "--csv")  # one rank measures
+    expect(done.returncode == 0 and done.stdout.count("what,size,us,GBps") == 1, done)
+    rows = list(csv.DictReader(line for line in done.stdout.splitlines() if not line.startswith("#")))
+    expect(sorted(row["size"] for row in rows if row["what"] == "memcpy_one_core") == ["16", "4", "64"], rows)
+    done = run("bench", "floor", "all_sum")
+    expect(done.returncode == 2 and "floor stands alone" in done.stderr, done)
+
+
 def wrong_usage():
     for words, text in [
             ((), "no test given"),
@@ -110,6 +127,6 @@ def wrong_usage():
     expect(done.returncode == 0 and done.stdout.startswith("rondo bench - "), done)
 
 
-for test in (every_collective_on_every_backend, table_and_csv, adaptive_effort, wrong_usage):
+for test in (every_collective_on_every_backend, table_and_csv, adaptive_effort, floor, wrong_usage):
     test()
     print("passed:", test.__name__)

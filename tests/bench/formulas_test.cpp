@@ -160,7 +160,7 @@ TEST(BenchOptions, WhatDoesNotFitTogetherIsRefused) {
   BenchOptions options;
   EXPECT_NE(refusal(options, 2).find("no test given"), std::string::npos);
   options.tests = {"all_sums"};
-  EXPECT_EQ(refusal(options, 2).find("unknown test \"all_sums\", expected one of all, all_sum"), 0U);
+  EXPECT_EQ(refusal(options, 2).find("unknown test \"all_sums\", expected one of floor, all, all_sum"), 0U);
   options.tests = {"latency"};
   EXPECT_EQ(refusal(options, 1), "latency needs 2 ranks, there is 1");
   options.tests = {"all_sum"};

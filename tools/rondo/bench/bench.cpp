@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "bench/facts.hpp"
+#include "bench/floor_report.hpp"
 #include "bench/report.hpp"
 #include "bench/workload.hpp"
 
@@ -190,6 +191,11 @@ int bench_rank(const Group& group, const BenchOptions& options, std::ostream* ou
 int bench(const BenchOptions& options) {
   try {
     const HeldSignals held;
+    if (std::ranges::find(options.tests, "floor") != options.tests.end()) {
+      if (Config::from_env().rank.value_or(0) != 0) return 0;  // one measures; the others must not disturb
+      Output output(options, true);
+      return output.closed(bench_floor(options, output.stream(), HeldSignals::came));
+    }
     if (options.threads > 0) {
       Output output(options, true);
       return output.closed(bench_threads(options, output.stream()));

@@ -52,7 +52,7 @@ std::string_view mode_text(Mode mode) {
 
 }  // namespace
 
-Json facts_of(const Group& group, const BenchOptions& options) {
+Json machine_facts() {
   utsname system{};
   (void)::uname(&system);
   Json facts;
@@ -61,6 +61,27 @@ Json facts_of(const Group& group, const BenchOptions& options) {
   facts["system"] = fmt::format("{} {} {}", system.sysname, system.release, system.machine);
   facts["processor"] = processor();
   facts["usable cores"] = base::usable_cores();
+  return facts;
+}
+
+std::string header_text(const Json& header) {
+  std::string lines;
+  for (const auto& [name, value] : header.items()) {
+    std::string text;
+    if (value.is_object()) {
+      for (const auto& [inner, word] : value.items())
+        text += fmt::format("{}{}={}", text.empty() ? "" : " ", inner, word.get<std::string>());
+      if (text.empty()) text = "defaults";
+    } else {
+      text = value.is_string() ? value.get<std::string>() : value.dump();
+    }
+    lines += fmt::format("# {}: {}\n", name, text);
+  }
+  return lines;
+}
+
+Json facts_of(const Group& group, const BenchOptions& options) {
+  Json facts = machine_facts();
   facts["backend"] = to_string(group.backend());
   facts["ranks"] = group.size();
   facts["ranks on this host"] = group.local_size();

@@ -7,6 +7,7 @@ const char* const bench_help = R"(rondo bench - measure collectives and messages
 Usage:
   rondo run -n COUNT -- rondo bench TEST... [OPTIONS]
   rondo bench --ranks COUNT TEST... [OPTIONS]
+  rondo bench floor [-b SIZE] [-e SIZE] [-f COUNT] [--seconds SECONDS] [--json | --csv] [-o FILE]
 
 Every rank runs the same tests; rank 0 prints. Without a job and without --ranks there is one rank.
 
@@ -18,6 +19,8 @@ Tests:
   bandwidth   rank 0 sends up to 64 messages to rank 1 at once (64 MiB at most), then waits for an answer; the
               time is that of one message
   all         all of these that the options allow
+  floor       stands alone: what this machine's cores, memory and sockets do by themselves, which nothing that runs
+              on it can go below; up to 64M
 
 Sizes:
   -b, --min-bytes SIZE  The first size. Default: 4.

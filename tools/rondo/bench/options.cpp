@@ -134,7 +134,7 @@ std::string obstacle(const BenchTest& test, const BenchOptions& options, int ran
 BenchTest named_test(const std::string& name, const BenchOptions& options) {
   const auto known = parse_verb(name);
   if (!known) {
-    std::string names = "all, all_sum, all_max, all_min, sum_scatter";
+    std::string names = "floor, all, all_sum, all_max, all_min, sum_scatter";
     for (const VerbInfo& each : all_verbs()) names += fmt::format(", {}", each.name);
     throw std::invalid_argument(fmt::format("unknown test \"{}\", expected one of {}", name, names));
   }
@@ -175,13 +175,17 @@ CLI::App* add_bench(CLI::App& app, BenchOptions& options) {
   return bench;
 }
 
-std::vector<BenchTest> choose_tests(const BenchOptions& options, int ranks) {
-  if (options.tests.empty())
-    throw std::invalid_argument("no test given: rondo bench TEST..., for example all_sum, or all");
+void check_sizes(const BenchOptions& options) {
   if (options.most_bytes && *options.most_bytes < options.least_bytes) {
     throw std::invalid_argument(
         fmt::format("-e {} is less than -b {}", *options.most_bytes, options.least_bytes));
   }
+}
+
+std::vector<BenchTest> choose_tests(const BenchOptions& options, int ranks) {
+  if (options.tests.empty())
+    throw std::invalid_argument("no test given: rondo bench TEST..., for example all_sum, or all");
+  check_sizes(options);
   std::vector<BenchTest> chosen;
   for (const std::string& name : options.tests) {
     if (name == "all") {

@@ -45,6 +45,9 @@ CLI::App* add_bench(CLI::App& app, BenchOptions& options);
 /// "4", "16K", "2M", "1G", also "16KiB": powers of 1024. Nothing when it is no size, or none up to 1 TiB.
 std::optional<std::size_t> parse_size(std::string_view text);
 
+/// Throws std::invalid_argument when -e is less than -b.
+void check_sizes(const BenchOptions& options);
+
 /// The tests of the names. Throws std::invalid_argument that says what does not fit together, also with a
 /// group of `ranks`: an unknown name, two reductions for one test, a reduction that the type does not have, a
 /// root that is none, too few ranks. Of "all" it leaves out what cannot be.

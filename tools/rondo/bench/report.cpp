@@ -4,6 +4,8 @@
 
 #include <ostream>
 
+#include "bench/facts.hpp"
+
 namespace rondo::tools {
 
 namespace {
@@ -17,21 +19,6 @@ std::string op_text(const Row& row) { return row.op ? std::string(to_string(*row
 std::string root_text(const Row& row) { return row.root ? std::to_string(*row.root) : "-"; }
 std::string wrong_text(const Row& row) { return row.wrong ? std::to_string(*row.wrong) : "-"; }
 std::string_view place_text(const Row& row) { return row.in_place ? "in" : "out"; }
-
-/// "# name: value" lines; an object's members on one line.
-void print_header(const Json& header, std::ostream& out) {
-  for (const auto& [name, value] : header.items()) {
-    std::string text;
-    if (value.is_object()) {
-      for (const auto& [inner, word] : value.items())
-        text += fmt::format("{}{}={}", text.empty() ? "" : " ", inner, word.get<std::string>());
-      if (text.empty()) text = "defaults";
-    } else {
-      text = value.is_string() ? value.get<std::string>() : value.dump();
-    }
-    out << fmt::format("# {}: {}\n", name, text);
-  }
-}
 
 std::string ending_text(const Ending& ending) {
   std::string text = !ending.checked     ? "not checked"
@@ -47,7 +34,7 @@ class TableReport : public Report {
   explicit TableReport(std::ostream& out) : out_(out) {}
 
   void begin(const Json& header) override {
-    print_header(header, out_);
+    out_ << header_text(header);
     out_.flush();
   }
   void row(const Row& row) override {
@@ -84,7 +71,7 @@ class CsvReport : public Report {
   explicit CsvReport(std::ostream& out) : out_(out) {}
 
   void begin(const Json& header) override {
-    print_header(header, out_);
+    out_ << header_text(header);
     out_ << "test,size,count,type,redop,root,place,min_us,median_us,p99_us,algbw_GBps,busbw_GBps,wrong,"
             "samples,"
             "batch\n"
