@@ -6,6 +6,7 @@ import io
 import itertools
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -250,6 +251,79 @@ class Shapes(OpCase):
         os.umask(mask)
         self.assertEqual((self.folder / "in_link.npy").stat().st_mode & 0o777, 0o666 & ~mask)
         self.same("in_old.npy", np.arange(3) * 2)
+        (self.folder / "in_link.npy").unlink()
+        (self.folder / "in_folder").mkdir()
+        (self.folder / "in_link.npy").symlink_to("in_folder/in_between.npy")  # which is a link to nothing yet
+        (self.folder / "in_folder" / "in_between.npy").symlink_to("in_new.npy")
+        self.done(2, "all_sum", IN, "-o", "in_link.npy")
+        self.assertEqual(sorted(os.listdir(self.folder / "in_folder")), ["in_between.npy", "in_new.npy"])
+        self.assertTrue((self.folder / "in_folder" / "in_between.npy").is_symlink())
+        self.same("in_folder/in_new.npy", np.arange(3) * 2)
+
+
+class Large(OpCase):
+    """Files larger than what a rank may hold: what it holds does not grow with them."""
+
+    def sparse(self, name, rows, columns):
+        """Zeros that take no space, but for a few numbers at the beginning, in the middle and at the end."""
+        count = rows * columns
+        with open(self.folder / name, "wb") as file:
+            np.lib.format.write_array_header_1_0(
+                file, {"descr": "<f4", "fortran_order": False, "shape": (rows, columns)})
+            begin = file.tell()
+            file.truncate(begin + 4 * count)
+            for place in (0, count // 2, count - 3):
+                file.seek(begin + 4 * place)
+                file.write(np.array([place % 97 + 1, 2, 3], "<f4").tobytes())
+
+    def peak(self, size, *arguments):
+        """Runs it, and tells the most bytes of memory that any of its processes held."""
+        # What this test itself has held would count for what it starts, so another process starts it.
+        meter = ("import resource, subprocess, sys; status = subprocess.run(sys.argv[1:]).returncode; "
+                 "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss); sys.exit(status)")
+        result = subprocess.run([sys.executable, "-S", "-c", meter, *self.command(size, list(arguments))], cwd=self.folder,
+                                stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=240)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        return int(result.stdout) * 1024
+
+    def places(self, name, rows, columns):
+        """What is not zero in the file, read a piece at a time."""
+        found = np.load(self.folder / name, mmap_mode="r")
+        self.assertEqual((found.dtype, found.shape), (np.float32, (rows, columns)))
+        flat, step, places = found.reshape(-1), 1 << 24, {}
+        for begin in range(0, flat.size, step):
+            piece = flat[begin:begin + step]
+            places.update((begin + int(at), float(piece[at])) for at in np.flatnonzero(piece))
+        return places
+
+    def check(self, megabytes, limit):
+        rows, columns = 8, megabytes << 15  # 8 x 4 x 2^15 bytes are 1 MiB
+        for rank in range(2):
+            self.sparse(f"in{rank}.npy", rows, columns)
+        given = self.places("in0.npy", rows, columns)
+        self.assertEqual(len(given), 9)
+        half = rows * columns // 2
+        for verb, expected in (
+                ("all_sum", [{place: 2 * value for place, value in given.items()}] * 2),
+                ("all_to_all", [{**{p: v for p, v in given.items() if p < half},
+                                 **{p + half: v for p, v in given.items() if p < half}},
+                                {**{p - half: v for p, v in given.items() if p >= half},
+                                 **{p: v for p, v in given.items() if p >= half}}])):
+            with self.subTest(verb=verb):
+                peak = self.peak(2, verb, IN, "-o", OUT, "--piece", "4M")
+                self.assertLess(peak, limit, f"{verb} of files of {megabytes} MiB")
+                for rank in range(2):
+                    self.assertEqual(self.places(f"out{rank}.npy", rows, columns), expected[rank])
+                    (self.folder / f"out{rank}.npy").unlink()
+
+    def test_memory_does_not_grow_with_the_files(self):
+        self.check(megabytes=192, limit=128 << 20)
+
+    @unittest.skipUnless("RONDO_TEST_LONG" in os.environ, "writes 10 GiB: only with scripts/test --all (RONDO_TEST_LONG)")
+    def test_files_of_gigabytes(self):
+        if shutil.disk_usage(self.folder).free < 8 << 30:
+            self.skipTest("needs 8 GiB of disk")
+        self.check(megabytes=2560, limit=128 << 20)
 
 
 class Headers(OpCase):
@@ -355,7 +429,7 @@ class Headers(OpCase):
         archive = io.BytesIO()
         np.savez(archive, one=np.arange(3))
         (self.folder / "in.npy").write_bytes(archive.getvalue())
-        self.refuses("no .npy file")
+        self.refuses("archive (.npz)", "numpy.save")
 
     def test_damage_is_never_worse_than_an_error(self):
         self.write()
@@ -427,7 +501,11 @@ class Refusals(OpCase):
         (self.folder / "in_folder").mkdir()
         self.refused(2, "all_sum", IN, "-o", "in_folder", words=["in_folder: is a folder"])
         self.refused(2, "all_sum", IN, "-o", "/dev/null", words=["/dev/null: is no regular file"])
-        self.refused(2, "all_sum", IN, "-o", "no_folder/x{rank}.npy", words=["no_folder/x0.npy", "No such file"])
+        self.refused(2, "all_sum", IN, "-o", "no_folder/x{rank}.npy", words=[
+            "no_folder/x0.npy: cannot be made, there is no folder no_folder: No such file"])
+        self.refused(2, "all_sum", IN, "-o", "in0.npy/x{rank}.npy", words=["in0.npy/x0.npy", "in0.npy is no folder"])
+        (self.folder / "in_round.npy").symlink_to("in_round.npy")
+        self.refused(2, "all_sum", IN, "-o", "in_round.npy", words=["in_round.npy", "symbolic links"])
 
 
 class Usage(OpCase):
@@ -445,8 +523,13 @@ class Usage(OpCase):
                 ('got "1,,2"', ["scatter_v", "a", "-o", "b", "--counts", "1,,2"]),
                 ('got "1,-2"', ["scatter_v", "a", "-o", "b", "--counts=1,-2"]),
                 ('got "1/x"', ["all_to_all_v", "a", "-o", "b", "--send-counts", "1/x"]),
-                ("at least 1 byte", ["all_sum", "a", "-o", "b", "--piece", "0"]),
-                ("--piece", ["all_sum", "a", "-o", "b", "--piece", "much"]),
+                *((f'--piece: expected a size from 1 to 1024G such as 64K, 16M or 1GiB, got "{size}"',
+                   ["all_sum", "a", "-o", "b", f"--piece={size}"])
+                  for size in ("0", "much", "-1", "1025GiB", "16MB", "16m", "18446744073709551616", "1.5M", "K")),
+                ('--root: expected a rank such as 0, got "one"', ["reduce", "a", "-o", "b", "--root", "one"]),
+                ('--to: expected a rank such as 0, got "1.5"', ["sendrecv", "a", "-o", "b", "--from=0", "--to=1.5"]),
+                ('--from: expected a rank such as 0, got "x"', ["sendrecv", "a", "-o", "b", "--from=x", "--to=1"]),
+                ("--counts needs a value", ["scatter_v", "a", "-o", "b", "--counts"]),
                 ("barrier takes no files", ["barrier", "a"]), ("--least", ["all_sum", "a", "--least"])):
             result = subprocess.run([self.rondo, "op", *arguments], capture_output=True, text=True, timeout=60)
             with self.subTest(words=words):

@@ -82,8 +82,21 @@ const Command* asked_for(const std::vector<Command>& commands) {
   return found == commands.end() ? nullptr : &*found;
 }
 
+int complain_about(const std::vector<Command>& commands, const std::string& what) {
+  const Command* const command = asked_for(commands);
+  // "--counts: 1 required TEXT missing"
+  const std::string said =
+      what.ends_with(" missing") ? what.substr(0, what.find(':')) + " needs a value" : what;
+  return complain(command == nullptr ? "rondo" : "rondo " + command->parser->get_name(), said);
+}
+
 int refuse_unknown(const Command* command, const std::vector<std::string>& words) {
-  if (command == nullptr) return complain("rondo", fmt::format("unknown: {}", quoted(words)));
+  if (command == nullptr) {
+    return complain("rondo",
+                    words.front().starts_with('-')
+                        ? fmt::format("unknown option: {}", quoted(words))
+                        : fmt::format("no command \"{}\"; there are run, bench, info and op", words.front()));
+  }
   const std::string name = "rondo " + command->parser->get_name();
   if (words.front().starts_with('-')) return complain(name, fmt::format("unknown option: {}", quoted(words)));
   if (command->parser->get_name() != "run")
@@ -120,8 +133,7 @@ int main_of(std::vector<std::string> arguments) {
     return refuse_unknown(asked_for(commands), app.remaining(true));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
-    const Command* const command = asked_for(commands);
-    return complain(command == nullptr ? "rondo" : "rondo " + command->parser->get_name(), error.what());
+    return complain_about(commands, error.what());
   }
   const Command* const command = asked_for(commands);
   return command == nullptr ? complain("rondo", "no command given") : command->act();

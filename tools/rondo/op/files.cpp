@@ -28,16 +28,31 @@ namespace fs = std::filesystem;
 // Components are what must lie at whole multiples: half of a complex element.
 std::size_t alignment_of(DType dtype) { return std::min<std::size_t>(size_of(dtype), alignof(double)); }
 
-// The file behind a symbolic link, so that the link stays; what is there must be a file.
+// The file behind a symbolic link, so that the link stays; what is there must be a file, if there is one.
 std::string target_of(const std::string& path) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (fs::is_directory(status)) refuse(path, "is a folder");
   if (fs::exists(status) && !fs::is_regular_file(status)) refuse(path, "is no regular file");
-  if (!fs::is_symlink(fs::symlink_status(path, error))) return path;
-  const fs::path target = fs::weakly_canonical(path, error);
-  if (error) refuse(path, error.message());
+  fs::path target(path);
+  constexpr int most_links = 40;  // as in the kernel
+  for (int links = 0; fs::is_symlink(fs::symlink_status(target, error)); ++links) {
+    if (links == most_links) refuse(path, base::error_words(ELOOP));
+    const fs::path next = fs::read_symlink(target, error);
+    if (error) refuse(path, error.message());
+    target = target.parent_path() / next;
+  }
   return target.string();
+}
+
+// What the words of the system leave open: which part of the path it is.
+std::string why_not_made(const std::string& path, int cause) {
+  const std::string folder = fs::path(path).parent_path().string();
+  std::error_code error;
+  if (cause == ENOENT && !folder.empty() && !fs::exists(folder, error))
+    return fmt::format("cannot be made, there is no folder {}", folder);
+  if (cause == ENOTDIR) return fmt::format("cannot be made, {} is no folder", folder);
+  return "cannot be made";
 }
 
 }  // namespace
@@ -57,6 +72,13 @@ Mapping& Mapping::operator=(Mapping&& other) noexcept {
 
 Mapping::~Mapping() {
   if (!bytes_.empty()) munmap(bytes_.data(), bytes_.size());
+}
+
+void Mapping::release(std::size_t from, std::size_t count) const noexcept {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const std::size_t begin = from / page * page;  // whole pages: who needs a neighbour gets it back
+  const std::size_t end = std::min(from + count, bytes_.size());
+  if (begin < end) madvise(bytes_.data() + begin, end - begin, MADV_DONTNEED);  // only advice: it may fail
 }
 
 Input::Input(const std::string& path) {
@@ -120,7 +142,9 @@ void Output::make_file() {
     file_ = temporaries_.create(temporary_);
     if (file_) return;
     constexpr int most_attempts = 1000;
-    if (errno != EEXIST || attempt == most_attempts) fail("cannot be made", errno);
+    if (errno == EEXIST && attempt < most_attempts) continue;
+    const int cause = errno;
+    fail(why_not_made(path_, cause), cause);
   }
 }
 

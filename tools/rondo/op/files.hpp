@@ -23,6 +23,9 @@ class Mapping {
   ~Mapping();
 
   std::span<std::byte> bytes() const noexcept { return bytes_; }
+  /// These bytes are not needed soon: the process need not hold them. They are still in the file, or on the
+  /// way.
+  void release(std::size_t from, std::size_t count) const noexcept;
 
  private:
   std::span<std::byte> bytes_;
@@ -37,6 +40,10 @@ class Input {
 
   const NpyHeader& header() const noexcept { return header_; }
   const std::byte* elements() const noexcept { return mapping_.bytes().data() + header_.offset; }
+  /// `count` bytes of elements, of which the first is at `from`, have been read.
+  void release(std::size_t from, std::size_t count) const noexcept {
+    mapping_.release(header_.offset + from, count);
+  }
 
  private:
   Mapping mapping_;
@@ -54,6 +61,10 @@ class Output {
   Output& operator=(const Output&) = delete;
 
   std::byte* elements() const noexcept { return mapping_.bytes().data() + offset_; }
+  /// `count` bytes of elements, of which the first is at `from`, have been written.
+  void release(std::size_t from, std::size_t count) const noexcept {
+    mapping_.release(offset_ + from, count);
+  }
   /// Returns when all of it is on the disk.
   void sync() const;
   /// The final name; what had it before is replaced.

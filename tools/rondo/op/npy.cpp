@@ -104,6 +104,8 @@ std::string_view npy_name(DType dtype) noexcept {
 NpyHeader parse_npy(std::span<const std::byte> file) {
   const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
   if (!text.starts_with(magic)) {
+    if (text.starts_with("PK\x03\x04"))
+      refuse("an archive (.npz); expected one array, as numpy.save writes it");
     refuse(text.size() < magic.size() && magic.starts_with(text)
                ? fmt::format("it ends after {} bytes, within its header", text.size())
                : "no .npy file: it does not begin with \\x93NUMPY");

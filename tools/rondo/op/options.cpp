@@ -91,6 +91,30 @@ Counts parse_counts(std::string_view words, const std::string& list) {
   return counts;
 }
 
+int parse_rank(std::string_view option, const std::string& word) {
+  int rank = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), rank);
+  if (error == std::errc() && end == word.data() + word.size()) return rank;
+  throw UsageError(fmt::format("{}: expected a rank such as 0, got \"{}\"", option, word));
+}
+
+std::size_t parse_piece(const std::string& word) {
+  std::string_view digits = word;
+  unsigned shift = 0;
+  for (const auto& [suffix, worth] : {std::pair<std::string_view, unsigned>{"K", 10}, {"M", 20}, {"G", 30}}) {
+    if (!digits.ends_with(suffix) && !digits.ends_with(std::string(suffix) + "iB")) continue;
+    digits = digits.substr(0, digits.rfind(suffix));
+    shift = worth;
+  }
+  constexpr std::size_t most = std::size_t{1} << 40;
+  std::size_t count = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), count);
+  if (error == std::errc() && end == digits.data() + digits.size() && count >= 1 && count <= most >> shift)
+    return count << shift;
+  throw UsageError(
+      fmt::format("--piece: expected a size from 1 to 1024G such as 64K, 16M or 1GiB, got \"{}\"", word));
+}
+
 ReduceOp parse_op_name(const std::string& name) {
   if (const auto op = parse_reduce_op(name)) return *op;
   std::string names;
@@ -138,7 +162,7 @@ CLI::App* add_op(CLI::App& app, OpWords& words) {
   op->add_option("--root", words.root);
   op->add_option("--from", words.from);
   op->add_option("--to", words.to);
-  op->add_option("--piece", words.piece)->transform(CLI::AsSizeValue(false));
+  op->add_option("--piece", words.piece);
   op->add_flag("--progress", words.progress);
   return op;
 }
@@ -147,7 +171,7 @@ OpOptions read_words(const OpWords& words) {
   OpOptions options;
   options.name = words.operation;
   options.progress = words.progress;
-  options.piece = words.piece;
+  if (words.piece) options.piece = parse_piece(*words.piece);
   if (words.operation.empty()) throw UsageError("no operation given");
   if (words.operation == barrier) {
     if (!words.input.empty() || !words.output.empty()) throw UsageError("barrier takes no files");
@@ -159,14 +183,14 @@ OpOptions read_words(const OpWords& words) {
     throw UsageError(fmt::format("no operation \"{}\"; there are {}", words.operation, operation_names()));
   if (words.input.empty()) throw UsageError(fmt::format("{} needs an input file", words.operation));
   if (words.output.empty()) throw UsageError(fmt::format("{} needs -o OUTPUT", words.operation));
-  if (words.piece == 0) throw UsageError("--piece: expected at least 1 byte");
   check_fit(words, found->takes);
   options.kind = found->kind;
   options.op = words.op.empty() ? found->op : parse_op_name(words.op);
   options.input = words.input;
   options.output = words.output;
-  options.root = words.from.value_or(words.root.value_or(0));
-  options.to = words.to.value_or(0);
+  if (words.root) options.root = parse_rank("--root", *words.root);
+  if (words.from) options.root = parse_rank("--from", *words.from);
+  if (words.to) options.to = parse_rank("--to", *words.to);
   if (!words.counts.empty()) options.counts = parse_counts(words.counts, words.counts);
   if (words.send_counts.empty()) return options;
   for (const std::string_view list : cut(words.send_counts, '/'))

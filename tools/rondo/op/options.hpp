@@ -58,8 +58,7 @@ class UsageError : public std::runtime_error {
 /// The words as they stand on the command line, before anything is made of them.
 struct OpWords {
   std::string operation, input, output, op, counts, send_counts;
-  std::optional<int> root, from, to;
-  std::size_t piece = OpOptions().piece;
+  std::optional<std::string> root, from, to, piece;
   bool progress = false;
 };
 

@@ -32,6 +32,7 @@ class Performer {
   /// Bytes of this rank that moved, or were given room.
   std::size_t piece(std::size_t k) {
     call(k);
+    source_.settle(k);
     sink_.settle(k);
     return std::max(source_.pieces().bytes(k), sink_.pieces().bytes(k));
   }
@@ -158,8 +159,8 @@ void perform(const Group& group, const OpOptions& options, Temporaries& temporar
   group.barrier(for_disks);  // making room for a large file takes its time on some file systems
   const std::size_t step = step_of(group, options, plan.dtype);
   Performer performer(group, options, plan, step,
-                      Source(Pieces(plan.dtype, plan.in, step), input ? input->elements() : nullptr),
-                      Sink(Pieces(plan.dtype, plan.out, step), output ? output->elements() : nullptr));
+                      Source(Pieces(plan.dtype, plan.in, step), input ? &*input : nullptr),
+                      Sink(Pieces(plan.dtype, plan.out, step), output ? &*output : nullptr));
   const std::size_t pieces = piece_count(plan.longest, step);
   {
     Progress progress(how_to_tell(group, options), options.name, pieces);

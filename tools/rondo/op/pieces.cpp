@@ -40,36 +40,41 @@ std::size_t Pieces::offset(std::size_t part, std::size_t k) const {
 }
 
 ConstView Source::piece(std::size_t k) {
-  if (memory_ == nullptr) return {pieces_.dtype(), static_cast<const void*>(nullptr), pieces_.count(k)};
+  if (file_ == nullptr) return {pieces_.dtype(), static_cast<const void*>(nullptr), pieces_.count(k)};
+  const std::byte* const elements = file_->elements();
   if (pieces_.gapless())
-    return {pieces_.dtype(), static_cast<const void*>(memory_ + pieces_.offset(0, k)), pieces_.count(k)};
+    return {pieces_.dtype(), static_cast<const void*>(elements + pieces_.offset(0, k)), pieces_.count(k)};
   grow(scratch_, pieces_.bytes(k));
-  const Counts counts = pieces_.counts(k);
   std::byte* to = scratch_.data();
-  for (std::size_t part = 0; part < counts.size(); ++part) {
-    const std::size_t bytes = counts[part] * size_of(pieces_.dtype());
-    if (bytes > 0) std::memcpy(to, memory_ + pieces_.offset(part, k), bytes);
+  pieces_.each(k, [&](std::size_t from, std::size_t bytes) {
+    std::memcpy(to, elements + from, bytes);
     to += bytes;
-  }
+  });
   return {pieces_.dtype(), static_cast<const void*>(scratch_.data()), pieces_.count(k)};
+}
+
+void Source::settle(std::size_t k) const {
+  if (file_ == nullptr) return;
+  pieces_.each(k, [&](std::size_t from, std::size_t bytes) { file_->release(from, bytes); });
 }
 
 View Sink::piece(std::size_t k) {
   if (direct())
-    return {pieces_.dtype(), static_cast<void*>(memory_ + pieces_.offset(0, k)), pieces_.count(k)};
+    return {pieces_.dtype(), static_cast<void*>(file_->elements() + pieces_.offset(0, k)), pieces_.count(k)};
   grow(scratch_, pieces_.bytes(k));
   return {pieces_.dtype(), static_cast<void*>(scratch_.data()), pieces_.count(k)};
 }
 
 void Sink::settle(std::size_t k) {
-  if (memory_ == nullptr || direct()) return;
-  const Counts counts = pieces_.counts(k);
+  if (file_ == nullptr) return;
   const std::byte* from = scratch_.data();
-  for (std::size_t part = 0; part < counts.size(); ++part) {
-    const std::size_t bytes = counts[part] * size_of(pieces_.dtype());
-    if (bytes > 0) std::memcpy(memory_ + pieces_.offset(part, k), from, bytes);
-    from += bytes;
-  }
+  pieces_.each(k, [&](std::size_t to, std::size_t bytes) {
+    if (!direct()) {
+      std::memcpy(file_->elements() + to, from, bytes);
+      from += bytes;
+    }
+    file_->release(to, bytes);
+  });
 }
 
 std::size_t piece_count(std::size_t longest, std::size_t step) noexcept {

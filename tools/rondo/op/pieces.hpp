@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "op/files.hpp"
 #include "op/options.hpp"
 #include "rondo/view.hpp"
 
@@ -21,6 +22,13 @@ class Pieces {
   /// Elements of all parts in piece k.
   std::size_t count(std::size_t k) const;
   std::size_t bytes(std::size_t k) const { return count(k) * size_of(dtype_); }
+  /// Calls `action(from, bytes)` for what piece k has of each part.
+  template <class Action>
+  void each(std::size_t k, const Action& action) const {
+    const Counts all = counts(k);
+    for (std::size_t part = 0; part < all.size(); ++part)
+      if (all[part] > 0) action(offset(part, k), all[part] * size_of(dtype_));
+  }
   /// Bytes before the first element of piece k of a part.
   std::size_t offset(std::size_t part, std::size_t k) const;
   /// Whether the parts of a piece have no gaps between them.
@@ -33,35 +41,37 @@ class Pieces {
   bool whole_;  // the first piece has all
 };
 
-/// Where an operation reads from.
+/// Where an operation reads from; no file: it reads nothing.
 class Source {
  public:
-  Source(Pieces pieces, const std::byte* memory) : pieces_(std::move(pieces)), memory_(memory) {}
+  Source(Pieces pieces, const Input* file) : pieces_(std::move(pieces)), file_(file) {}
   const Pieces& pieces() const noexcept { return pieces_; }
   /// The parts of piece k without gaps; valid until the next call.
   ConstView piece(std::size_t k);
+  /// Piece k has been read: memory holds no more of the file than a piece.
+  void settle(std::size_t k) const;
 
  private:
   Pieces pieces_;
-  const std::byte* memory_;
+  const Input* file_;
   std::vector<std::byte> scratch_;
 };
 
-/// Where an operation writes to. Without memory the result is given up.
+/// Where an operation writes to. Without a file the result is given up.
 class Sink {
  public:
-  Sink(Pieces pieces, std::byte* memory) : pieces_(std::move(pieces)), memory_(memory) {}
+  Sink(Pieces pieces, const Output* file) : pieces_(std::move(pieces)), file_(file) {}
   const Pieces& pieces() const noexcept { return pieces_; }
   /// Where the parts of piece k are to be written, without gaps.
   View piece(std::size_t k);
-  /// Brings piece k to its place after it was written.
+  /// Brings piece k to its place after it was written. Memory holds no more of the file than a piece.
   void settle(std::size_t k);
 
  private:
-  bool direct() const noexcept { return memory_ != nullptr && pieces_.gapless(); }
+  bool direct() const noexcept { return file_ != nullptr && pieces_.gapless(); }
 
   Pieces pieces_;
-  std::byte* memory_;
+  const Output* file_;
   std::vector<std::byte> scratch_;
 };
 
