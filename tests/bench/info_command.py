@@ -59,6 +59,13 @@ def settings():
     expect(list(given) == list(plain), given)
     expect(given["RONDO_TIMEOUT"] == {"name": "RONDO_TIMEOUT", "value": "1.5s", "origin": "environment"}, given)
     expect(given["RONDO_LOG"]["origin"] == "environment", given)  # although it is the default's value
+    expect("no job is described" not in str(plain), plain)
+    odd = {each["name"]: each for each in document(RONDO_RANK="7", RONDO_SIZE="2", RONDO_TIMOUT="5s")["settings"]}
+    expect(list(odd) == [*plain, "RONDO_TIMOUT"], odd)
+    expect(odd["RONDO_TIMOUT"]["value"] == "5s" and odd["RONDO_TIMOUT"]["error"] == "no setting has this name", odd)
+    expect("the rank must be less than the size" in odd["RONDO_RANK"]["error"], odd)
+    lone = {each["name"]: each for each in document(RONDO_RANK="0", RONDO_SIZE="2")["settings"]}
+    expect(lone["RONDO_RENDEZVOUS"]["error"] == "no job is described: RONDO_RENDEZVOUS is not set", lone)
     expect(given["RONDO_SIZE"]["value"] == "x7" and "expected a whole number" in given["RONDO_SIZE"]["error"], given)
 
 
@@ -91,6 +98,10 @@ def text():
     expect("RONDO_TIMEOUT" in done.stdout and "60s (default)" in done.stdout, done.stdout)
     done = run("info", "--all")
     expect(done.returncode == 2 and 'rondo info: unknown option: "--all"' in done.stderr, done)
+    done = run("info", "--json=3")
+    expect(done.returncode == 2 and "rondo info: --json takes no value" in done.stderr, done)
+    done = run("inform")
+    expect(done.returncode == 2 and 'no command "inform"; there are run, bench, info and op' in done.stderr, done)
     done = run("info", "--help")
     expect(done.returncode == 0 and done.stdout.startswith("rondo info - "), done)
     under = run("run", "-n", "1", "--no-prefix", "--", RONDO, "info", "--json")

@@ -529,6 +529,8 @@ class Usage(OpCase):
                 ('--root: expected a rank such as 0, got "one"', ["reduce", "a", "-o", "b", "--root", "one"]),
                 ('--to: expected a rank such as 0, got "1.5"', ["sendrecv", "a", "-o", "b", "--from=0", "--to=1.5"]),
                 ('--from: expected a rank such as 0, got "x"', ["sendrecv", "a", "-o", "b", "--from=x", "--to=1"]),
+                ("--output is given more than once", ["all_sum", "a", "-o", "b", "-o", "c"]),
+                ("--progress takes no value", ["all_sum", "a", "-o", "b", "--progress=yes"]),
                 ("--counts needs a value", ["scatter_v", "a", "-o", "b", "--counts"]),
                 ("barrier takes no files", ["barrier", "a"]), ("--least", ["all_sum", "a", "--least"])):
             result = subprocess.run([self.rondo, "op", *arguments], capture_output=True, text=True, timeout=60)

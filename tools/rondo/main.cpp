@@ -82,12 +82,18 @@ const Command* asked_for(const std::vector<Command>& commands) {
   return found == commands.end() ? nullptr : &*found;
 }
 
+/// What CLI11 says of an option that came without its value, with one too many, or too often.
+std::string in_words(const std::string& what) {
+  const std::string option = what.substr(0, what.find_first_of(": "));
+  if (what.ends_with(" missing")) return option + " needs a value";
+  if (what.ends_with("disallowed flag override")) return "--" + option + " takes no value";
+  if (what.find("At Most 1 required") != std::string::npos) return option + " is given more than once";
+  return what;
+}
+
 int complain_about(const std::vector<Command>& commands, const std::string& what) {
   const Command* const command = asked_for(commands);
-  // "--counts: 1 required TEXT missing"
-  const std::string said =
-      what.ends_with(" missing") ? what.substr(0, what.find(':')) + " needs a value" : what;
-  return complain(command == nullptr ? "rondo" : "rondo " + command->parser->get_name(), said);
+  return complain(command == nullptr ? "rondo" : "rondo " + command->parser->get_name(), in_words(what));
 }
 
 int refuse_unknown(const Command* command, const std::vector<std::string>& words) {

@@ -67,7 +67,7 @@ CLI::App* add_info(CLI::App& app, InfoOptions& options) {
   CLI::App* command = app.add_subcommand("info", "Tell what rondo finds here");
   command->formatter_fn(
       [](const CLI::App*, const std::string&, CLI::AppFormatMode) { return std::string(info_help); });
-  command->add_flag("--json", options.json);
+  command->add_flag("--json", options.json)->disable_flag_override();
   return command;
 }
 

@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include <array>
 #include <fstream>
@@ -117,6 +118,11 @@ Json cores_section() {
 }
 
 Json topology_section() {
+#ifdef __linux__
+  // hwloc would complain on its own, and guess.
+  if (::access("/sys/devices/system/cpu", R_OK) != 0)
+    return {{"error", "/sys, which tells of caches and NUMA nodes, cannot be read here"}};
+#endif
   const Topology topology = load_topology();
   if (!topology) return {{"error", "hwloc cannot read the topology of this machine"}};
   return {{"packages", number_of(topology, HWLOC_OBJ_PACKAGE)},

@@ -9,8 +9,8 @@
 
 namespace rondo::tools {
 
-/// name, value (null: not set), origin ("environment" or "default"), and for a value that cannot be used an
-/// error.
+/// name, value (null: not set), origin ("environment" or "default"), and for one that cannot be used an
+/// error. Variables that look like settings and are none stand at the end.
 Json settings_section(const std::vector<std::string>& environment);
 /// The settings that the environment gives, without those that cannot be used.
 Config usable_config(const std::vector<std::string>& environment);

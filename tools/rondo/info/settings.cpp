@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <sstream>
+#include <utility>
 
 #include "base/config_parse.hpp"
 #include "info/sections.hpp"
@@ -31,6 +33,30 @@ class Environment {
     } catch (const Error& error) {
       return error.what();
     }
+  }
+  /// How those that can be used do not go together: the variable that is amiss, and why.
+  std::optional<std::pair<std::string, std::string>> discord() const {
+    const Config config = usable();
+    try {
+      base::validate(config);
+    } catch (const Error& error) {
+      return std::pair("RONDO_RANK", error.what());
+    }
+    const std::string missing = base::incomplete_reason(config);
+    if (missing.empty() || (!config.rank && !config.size && config.rendezvous.empty())) return std::nullopt;
+    const char* const one = !config.rank ? "RONDO_RANK" : !config.size ? "RONDO_SIZE" : "RONDO_RENDEZVOUS";
+    return std::pair(one, "no job is described: " + missing);
+  }
+  /// Those that look like settings, and are none: most likely misspelt.
+  std::vector<std::pair<std::string, std::string>> strangers() const {
+    std::vector<std::pair<std::string, std::string>> found;
+    const auto settings = base::describe_settings();
+    for (const auto& [name, value] : values_) {
+      if (name.starts_with("RONDO_") &&
+          std::ranges::find(settings, name, &base::SettingInfo::name) == settings.end())
+        found.emplace_back(name, value);
+    }
+    return found;
   }
   Config usable() const {
     return base::parse_config(
@@ -72,6 +98,14 @@ Json settings_section(const std::vector<std::string>& environment) {
     }
     settings.push_back(std::move(setting));
   }
+  if (const auto discord = variables.discord()) {
+    const auto at =
+        std::ranges::find_if(settings, [&](const Json& each) { return each["name"] == discord->first; });
+    if (at != settings.end() && !at->contains("error")) (*at)["error"] = discord->second;
+  }
+  for (const auto& [name, value] : variables.strangers())
+    settings.push_back(
+        {{"name", name}, {"value", value}, {"origin", "environment"}, {"error", "no setting has this name"}});
   return settings;
 }
 

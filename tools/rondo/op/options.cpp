@@ -163,7 +163,7 @@ CLI::App* add_op(CLI::App& app, OpWords& words) {
   op->add_option("--from", words.from);
   op->add_option("--to", words.to);
   op->add_option("--piece", words.piece);
-  op->add_flag("--progress", words.progress);
+  op->add_flag("--progress", words.progress)->disable_flag_override();
   return op;
 }
 
