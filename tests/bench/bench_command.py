@@ -3,6 +3,8 @@
 
 import csv
 import json
+import os
+import re
 import subprocess
 import sys
 
@@ -12,7 +14,9 @@ TESTS = ["all_reduce", "reduce", "all_gather", "reduce_scatter", "all_to_all", "
          "sendrecv", "latency", "bandwidth"]
 IN_PLACE = {"all_reduce", "reduce", "all_gather", "broadcast", "gather", "scatter"}
 COLUMNS = ["test", "size", "count", "type", "redop", "root", "place", "min_us", "median_us", "p99_us", "algbw_GBps",
-           "busbw_GBps", "wrong", "samples", "batch"]
+           "busbw_GBps", "wrong", "samples", "batch", "slow_rank", "rank_median_us", "floor_us", "backend", "ratio"]
+OVERLAPPING = {"broadcast", "reduce", "gather", "scatter", "bandwidth"}
+CORES = len(os.sched_getaffinity(0))
 FACTOR = {"all_reduce": lambda n: 2 * (n - 1) / n, **{
     name: lambda n: (n - 1) / n for name in ("all_gather", "reduce_scatter", "all_to_all", "gather", "scatter")}}
 
@@ -46,6 +50,11 @@ def check_document(text, ranks, backend):
         expect(list(row) == COLUMNS, row)
         expect(row["wrong"] == 0, row)
         expect(0 <= row["min_us"] <= row["median_us"] <= row["p99_us"], row)
+        expect(len(row["rank_median_us"]) == ranks, row)
+        expect(row["rank_median_us"][row["slow_rank"]] == max(row["rank_median_us"]), row)
+        expect(row["backend"] == backend and row["ratio"] is None, row)
+        expect((row["floor_us"] is None) == (ranks == 1 or CORES == 1 or row["test"] in OVERLAPPING and row["size"] < 4096), row)
+        expect(row["floor_us"] is None or row["floor_us"] > 0, row)
         expect(row["samples"] == 2 and row["batch"] == 2, row)
         expect(row["place"] == "out" or row["test"] in IN_PLACE, row)
         factor = FACTOR.get(row["test"], lambda n: 1)(ranks)
@@ -73,7 +82,7 @@ def table_and_csv():
     rows = [line.split() for line in lines if not line.startswith("#")]
     expect([row[0] for row in rows] == ["4", "4", "16", "16", "64", "64"], lines)
     expect([row[5] for row in rows] == ["out", "in"] * 3, lines)
-    expect(all(len(row) == len(titles[0].split()) - 1 and row[3] == "sum" and row[-1] == "0" for row in rows), lines)
+    expect(all(len(row) == len(titles[0].split()) - 1 and row[3] == "sum" and row[12] == "0" for row in rows), lines)
     expect(lines[-1] == "# wrong elements: 0, OK", lines)
 
     done = run("bench", "--ranks", "3", "all_max", "-d", "float16", "-b", "2K", "-e", "2K", "--fenced", "--check", "0", "--csv", *QUICK)
@@ -82,6 +91,39 @@ def table_and_csv():
     rows = list(csv.DictReader(line for line in done.stdout.splitlines() if not line.startswith("#")))
     expect([(row["place"], row["redop"], row["type"], row["size"], row["wrong"]) for row in rows] ==
            [("out", "max", "float16", "2048", "-"), ("in", "max", "float16", "2048", "-")], rows)
+
+
+def backends_in_turn():
+    words = ["all_sum", "latency", "-b", "4", "-e", "16", "--backends", "shm,tcp,shm", "--json"]
+    done = job(2, "any", *words, *QUICK, "--progress", "--floor", "0")
+    expect(done.returncode == 0, done)
+    document = json.loads(done.stdout)
+    expect(document["header"]["backend"] == "shm, tcp, shm#2, which take turns", document["header"])
+    rows = document["rows"]
+    expect([row["backend"] for row in rows] == ["shm", "tcp", "shm#2"] * 6, rows)
+    for first, *others in zip(rows[0::3], rows[1::3], rows[2::3]):
+        expect(first["ratio"] is None and first["wrong"] == 0 and first["floor_us"] is None, first)
+        for row in others:
+            expect(row["wrong"] == 0 and (row["test"], row["size"], row["place"]) == (first["test"], first["size"], first["place"]), row)
+            expect(abs(row["ratio"] - row["median_us"] / first["median_us"]) <= 1e-9 * row["ratio"], row, first)
+    expect("rondo bench: row 1 of 6: all_sum 4 B out of place" in done.stderr, done)
+    done = job(2, "any", *words[:-1], *QUICK)
+    expect(done.returncode == 0 and done.stderr == "", done)
+    titles = [line.split() for line in done.stdout.splitlines() if "busbw(GB/s)" in line]
+    expect(len(titles) == 2 and titles[0][-2:] == ["backend", "ratio"], titles)
+    lines = [line.split() for line in done.stdout.splitlines() if not line.startswith("#")]
+    expect([line[-2] for line in lines] == ["shm", "tcp", "shm#2"] * 6 and {line[-1] for line in lines[0::3]} == {"1"}, lines)
+    expect(all(len(line) == len(titles[0]) - 1 for line in lines), lines)
+    done = job(2, "any", "all_sum", "--backends", "shm,sim")
+    expect(done.returncode == 2 and done.stderr.count("--backends sim: ") == 1, done)
+
+
+def the_cores_are_probed():
+    done = job(2, "shm", "barrier", *QUICK)
+    before = [line for line in done.stdout.splitlines() if line.startswith("# cores: ")]
+    after = [line for line in done.stdout.splitlines() if line.startswith("# cores at the end: ")]
+    expect(len(before) == 1 and len(after) == (1 if CORES > 1 else 0), done)
+    expect(all(re.search(": (near|far): [0-9]+ ns$|one core only", line) for line in before + after), done)
 
 
 def adaptive_effort():
@@ -115,6 +157,9 @@ def wrong_usage():
             (("all_sum", "-b", "64", "-e", "4"), "-e 4 is less than -b 64"),
             (("all_sum", "-d", "float8_e4m3"), "sum is not defined on float8_e4m3"),
             (("all_sum", "--what"), 'unknown option: "--what"'),
+            (("all_sum", "--backends", "shm,,tcp"), '--backends: expected a comma list of any, ring, mpi, jaccl, nccl, tcp, shm, sim, got "shm,,tcp"'),
+            (("all_sum", "--backends", "shm", "--ranks", "2"), "--backends needs processes (rondo run), but --ranks takes threads"),
+            (("all_sum", "--floor", "yes"), '--floor: expected 0 or 1, got "yes"'),
             (("latency",), "latency needs 2 ranks, there is 1"),
             (("all_sum", "-o", "/nowhere/result"), "-o /nowhere/result: the file cannot be written")]:
         done = run("bench", *words)
@@ -127,6 +172,6 @@ def wrong_usage():
     expect(done.returncode == 0 and done.stdout.startswith("rondo bench - "), done)
 
 
-for test in (every_collective_on_every_backend, table_and_csv, adaptive_effort, floor, wrong_usage):
+for test in (every_collective_on_every_backend, table_and_csv, backends_in_turn, the_cores_are_probed, adaptive_effort, floor, wrong_usage):
     test()
     print("passed:", test.__name__)

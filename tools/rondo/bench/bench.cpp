@@ -11,10 +11,11 @@
 #include <stdexcept>
 #include <thread>
 
+#include "bench/contenders.hpp"
 #include "bench/facts.hpp"
 #include "bench/floor_report.hpp"
 #include "bench/report.hpp"
-#include "bench/workload.hpp"
+#include "bench/runner.hpp"
 
 namespace rondo::tools {
 
@@ -22,7 +23,11 @@ namespace {
 
 constexpr int wrong_usage = 2;
 constexpr int failed = 1;
-constexpr int interrupted = 130;  // as a shell says it of SIGINT
+
+// For the floors of a sweep: between their sizes it is a straight line, beyond the last one the last rate.
+constexpr std::size_t least_floor_size = std::size_t{16} << 10;
+constexpr std::size_t most_floor_size = std::size_t{64} << 20;
+constexpr double seconds_per_figure = 0.004;
 
 /// INT and TERM wait until they are asked for: no handler, and no call is cut short. For threads started
 /// later as well.
@@ -44,82 +49,27 @@ class HeldSignals {
   sigset_t held_{};
 };
 
-std::size_t sum_over_ranks(const Group& group, std::size_t value) {
-  auto sum = static_cast<std::uint64_t>(value);
-  group.all_sum(std::span(&sum, 1));
-  return sum;
+// Floors are those of one machine, and of cores that talk to each other.
+bool has_floors(const Field& field, const BenchOptions& options) {
+  return options.floors && field.control.size() > 1 && field.control.local_size() == field.control.size();
 }
 
-/// Runs the rows of a bench on one rank.
-class Runner {
- public:
-  Runner(const Group& group, const BenchOptions& options, Report* report, std::function<bool()> stop)
-      : group_(group), options_(options), report_(report), stop_(std::move(stop)) {
-    ending_.checked = options.check;
+FloorPlan plan_of_floors(const Field& field, const BenchOptions& options,
+                         const std::vector<BenchTest>& tests) {
+  std::size_t most = least_floor_size;
+  for (const BenchTest& test : tests) {
+    const std::size_t count = counts_of_sweep(options, test.verb, field.control.size()).back();
+    most = std::max(most, bytes_for(test.verb, count, options.dtype, field.control.size()));
   }
-
-  int run(const std::vector<BenchTest>& tests) {
-    try {
-      for (const BenchTest& test : tests) run_test(test);
-    } catch (const std::exception& error) {
-      ending_.error = error.what();
-      if (report_ != nullptr) report_->end(ending_);
-      throw;
-    }
-    if (report_ != nullptr) report_->end(ending_);
-    return ending_.wrong != 0 ? failed : ending_.interrupted ? interrupted : 0;
-  }
-
- private:
-  void run_test(const BenchTest& test) {
-    const VerbInfo& info = info_of(test.verb);
-    for (const std::size_t count : counts_of_sweep(options_, test.verb, group_.size())) {
-      const Case what{test.verb, options_.dtype, test.op, info.rooted ? options_.root : 0, count, false};
-      if (info.out_of_place && options_.placement != Placement::in) run_case(test, what);
-      Case in_place = what;
-      in_place.in_place = true;
-      if (info.in_place && options_.placement != Placement::out) run_case(test, in_place);
-    }
-  }
-
-  void run_case(const BenchTest& test, const Case& what) {
-    if (ending_.interrupted) return;
-    Workload work(group_, what);
-    work.prepare();
-    Row row;
-    row.timing = measure(
-        group_, [&] { work.call(); }, options_.effort, stop_);
-    ending_.interrupted = row.timing.stopped;
-    if (options_.check) {
-      work.prepare();
-      work.call();
-      row.wrong = sum_over_ranks(group_, work.wrong());
-      ending_.wrong += *row.wrong;
-    }
-    if (report_ == nullptr) return;
-    fill(row, test, what, static_cast<double>(work.operations()));
-    report_->row(row);
-  }
-
-  void fill(Row& row, const BenchTest& test, const Case& what, double operations) const {
-    const VerbInfo& info = info_of(test.verb);
-    row.test = test.name;
-    row.in_place = what.in_place;
-    row.bytes = bytes_for(test.verb, what.count, what.dtype, group_.size());
-    row.count = what.count;
-    row.dtype = what.dtype;
-    if (info.reduces) row.op = what.op;
-    if (info.rooted) row.root = what.root;
-    for (double* time : {&row.timing.min, &row.timing.median, &row.timing.p99}) *time /= operations;
-    set_bandwidths(row, test.verb, group_.size());
-  }
-
-  const Group& group_;
-  const BenchOptions& options_;
-  Report* report_;
-  std::function<bool()> stop_;
-  Ending ending_;
-};
+  FloorPlan plan;
+  for (std::size_t bytes = 4; bytes <= std::min(most, most_floor_size); bytes *= 4)
+    plan.sizes.push_back(bytes);
+  plan.seconds = seconds_per_figure;
+  plan.everything = false;
+  plan.tcp = std::ranges::any_of(field.contenders,
+                                 [](const Contender& each) { return each.group.backend() == Backend::tcp; });
+  return plan;
+}
 
 int explain(const std::exception& error, int status) {
   fmt::print(stderr, "rondo bench: {}\n", error.what());
@@ -180,12 +130,18 @@ Group join() {
 int bench_rank(const Group& group, const BenchOptions& options, std::ostream* out,
                const std::function<bool()>& stop) {
   const std::vector<BenchTest> tests = choose_tests(options, group.size());
+  const Field field = make_field(group, options);
+  std::optional<Floors> floors;
   std::unique_ptr<Report> report;
   if (out != nullptr) {
-    report = make_report(options.format, *out);
-    report->begin(facts_of(group, options));
+    const std::optional<double> trip = cross_core_trip();
+    if (has_floors(field, options)) floors = measure_floors(plan_of_floors(field, options, tests), stop);
+    const Columns columns{field.contenders.size() > 1, floors.has_value()};
+    report = make_report(options.format, columns, *out);
+    report->begin(facts_of(field, options, trip));
   }
-  return Runner(group, options, report.get(), stop).run(tests);
+  group.barrier();  // the others sleep while one measures the floors
+  return Runner(field, options, report.get(), floors ? &*floors : nullptr, stop).run(tests);
 }
 
 int bench(const BenchOptions& options) {

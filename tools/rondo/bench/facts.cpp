@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "base/cores.hpp"
+#include "bench/floor.hpp"
 
 namespace rondo::tools {
 
@@ -50,6 +51,17 @@ std::string_view mode_text(Mode mode) {
   return "?";
 }
 
+// One backend, or several that take turns; what `any` has become is said too.
+std::string backend_text(const Field& field) {
+  std::string text;
+  for (const auto& [name, group] : field.contenders) {
+    const std::string_view real = to_string(group.backend());
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", name);
+    if (!name.starts_with(real)) text += fmt::format(" ({})", real);
+  }
+  return field.contenders.size() == 1 ? text : text + ", which take turns";
+}
+
 }  // namespace
 
 Json machine_facts() {
@@ -80,9 +92,11 @@ std::string header_text(const Json& header) {
   return lines;
 }
 
-Json facts_of(const Group& group, const BenchOptions& options) {
+Json facts_of(const Field& field, const BenchOptions& options, std::optional<double> trip) {
+  const Group& group = field.control;
   Json facts = machine_facts();
-  facts["backend"] = to_string(group.backend());
+  facts["cores"] = trip_text(trip);
+  facts["backend"] = backend_text(field);
   facts["ranks"] = group.size();
   facts["ranks on this host"] = group.local_size();
   if (!group.fallback_reason().empty()) facts["a group of one"] = group.fallback_reason();

@@ -2,10 +2,11 @@
 /// Where and how a bench ran: what its figures are worth nothing without.
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
+#include "bench/contenders.hpp"
 #include "bench/options.hpp"
-#include "rondo/group.hpp"
 
 namespace rondo::tools {
 
@@ -14,6 +15,7 @@ nlohmann::ordered_json machine_facts();
 /// "# name: value" lines; an object's members on one line.
 std::string header_text(const nlohmann::ordered_json& header);
 /// Names and values in order; "settings" is an object with what differs from the defaults.
-nlohmann::ordered_json facts_of(const Group& group, const BenchOptions& options);
+/// `trip`: between two cores, before the first row.
+nlohmann::ordered_json facts_of(const Field& field, const BenchOptions& options, std::optional<double> trip);
 
 }  // namespace rondo::tools

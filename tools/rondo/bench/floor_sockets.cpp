@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::size_t stream_bytes = std::size_t{8} << 20;
 constexpr std::size_t most_exchanged = std::size_t{512} << 20;
-constexpr std::size_t stream_piece = std::size_t{256} << 10;
+constexpr std::size_t stream_piece = std::size_t{64} << 10;  // stays in the cache
 
 struct Ends {
   base::Fd first;

@@ -41,6 +41,9 @@ Effort:
   -m, --batch COUNT     Calls per sample. Default: as many as last 20 us.
   -w, --warm-up COUNT   Calls before anything is timed. Default: 3.
   --seconds SECONDS     How long to measure for a row. Default: 0.2.
+  --backends A,B,C      Measure over each of these in turn, A B C A B C, with the ratio of the medians to A's. A name
+                        that comes again (shm,shm) shows how much of a ratio is noise.
+  --floor 0|1           Measure the machine's own floors first, and show them beside every row. Default: 1.
   --fenced              One call per sample, and a barrier before each. Default: back to back.
   -c, --check 0|1       Compare every result, bit by bit. Default: 1.
 
@@ -48,13 +51,15 @@ Output:
   --json                One JSON document at the end.
   --csv                 Comma-separated values.
   -o, --output FILE     Into a file instead of standard output.
+  --progress            Tell on standard error which row is measured, also when that is no terminal.
   --ranks COUNT         As threads of this process instead of a job (backend sim).
   -h, --help            Print this.
 
 Columns:
   size, count, type, redop, root, place; the least, the median and the 99th percentile of the time of a call on the
   slowest rank; algbw = size / median; busbw = algbw x 2(n-1)/n for all_reduce, x (n-1)/n where the size is that of
-  all parts, x 1 else; the number of wrong elements on all ranks.
+  all parts, x 1 else; slow, the rank whose own median is the largest; the number of wrong elements on all ranks;
+  floor, what the machine's own floors allow the call, and how many times that the median is.
 
   INT and TERM end it early; what has been measured is printed.
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "rondo/group.hpp"
@@ -30,7 +31,11 @@ struct Timing {
   double p99 = 0;
   std::size_t samples = 0;
   std::size_t batch = 0;
-  bool stopped = false;  ///< ended early, on all ranks
+  std::vector<double> rank_medians;  ///< of each rank's own times, not of the slowest rank's
+  bool stopped = false;              ///< ended early, on all ranks
+
+  /// The rank whose own median is the largest; the first of them when they are equal.
+  int slowest() const noexcept;
 };
 
 /// Of samples in seconds per call: nearest rank for the percentile, the mean of the two in the middle for an
@@ -44,12 +49,13 @@ struct Plan {
 };
 Plan plan_for(double seconds_per_call, const Effort& effort);
 
-/// Collective. A sample is as long as it was on the slowest rank. When `stop` is true on any rank, it ends
+/// Collective. A sample is as long as it was on the slowest rank. Several calls take turns, some ten times or
+/// more: A B C A B C. Over `control` the ranks meet between turns. When `stop` is true on any rank, it ends
 /// soon after on all.
-Timing measure(const Group& group, const std::function<void()>& call, const Effort& effort,
-               const std::function<bool()>& stop);
+std::vector<Timing> measure(const Group& control, std::span<const std::function<void()>> calls,
+                            const Effort& effort, const std::function<bool()>& stop);
 
-/// What one look at the clock costs, in seconds.
+/// What one look at the clock costs, in seconds: the least of a few means.
 double clock_cost();
 
 }  // namespace rondo::tools

@@ -32,11 +32,32 @@ std::optional<bool> parse_switch(std::string_view text) {
   return text == "1";
 }
 
+std::optional<std::vector<Backend>> parse_backends(std::string_view text) {
+  std::vector<Backend> backends;
+  for (;;) {
+    const std::size_t comma = text.find(',');
+    try {
+      backends.push_back(parse_backend(text.substr(0, comma)));
+    } catch (const Error&) {
+      return std::nullopt;
+    }
+    if (comma == std::string_view::npos) return backends;
+    text.remove_prefix(comma + 1);
+  }
+}
+
 std::optional<Placement> parse_placement(std::string_view text) {
   if (text == "out") return Placement::out;
   if (text == "in") return Placement::in;
   if (text == "both") return Placement::both;
   return std::nullopt;
+}
+
+std::string names_of_backends() {
+  std::string text;
+  for (int i = 0; i < backend_count; ++i)
+    text += fmt::format("{}{}", i == 0 ? "" : ", ", to_string(static_cast<Backend>(i)));
+  return text;
 }
 
 std::string names_of_types() {
@@ -108,6 +129,9 @@ void add_call(CLI::App& app, BenchOptions& options) {
   add(app, "--place", "out, in or both", parse_placement,
       [&options](Placement value) { options.placement = value; });
   add(app, "-c,--check", "0 or 1", parse_switch, [&options](bool value) { options.check = value; });
+  add(app, "--floor", "0 or 1", parse_switch, [&options](bool value) { options.floors = value; });
+  add(app, "--backends", "a comma list of " + names_of_backends(), parse_backends,
+      [&options](const std::vector<Backend>& value) { options.backends = value; });
   add(
       app, "--ranks", "a number of threads from 1 to 256",
       [](std::string_view text) { return parse_number(text, 1, 256); },
@@ -172,6 +196,7 @@ CLI::App* add_bench(CLI::App& app, BenchOptions& options) {
   bench->add_flag_callback("--json", [&options] { options.format = Format::json; });
   bench->add_flag_callback("--csv", [&options] { options.format = Format::csv; });
   bench->add_option("-o,--output", options.output);
+  bench->add_flag("--progress", options.progress);
   return bench;
 }
 
@@ -183,6 +208,8 @@ void check_sizes(const BenchOptions& options) {
 }
 
 std::vector<BenchTest> choose_tests(const BenchOptions& options, int ranks) {
+  if (!options.backends.empty() && options.threads > 0)
+    throw std::invalid_argument("--backends needs processes (rondo run), but --ranks takes threads");
   if (options.tests.empty())
     throw std::invalid_argument("no test given: rondo bench TEST..., for example all_sum, or all");
   check_sizes(options);

@@ -10,6 +10,7 @@
 
 #include "bench/measure.hpp"
 #include "bench/verb.hpp"
+#include "rondo/config.hpp"
 
 namespace rondo::tools {
 
@@ -27,6 +28,9 @@ struct BenchOptions {
   Placement placement = Placement::both;
   Effort effort;
   bool check = true;
+  std::vector<Backend> backends;  ///< that take turns; none: the job's own
+  bool floors = true;             ///< with every row, where there are floors
+  bool progress = false;          ///< also where standard error is no terminal
   Format format = Format::table;
   std::string output;  ///< a file instead of standard output
   int threads = 0;     ///< so many ranks as threads of this process; 0: the job of the environment

@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include "bench/facts.hpp"
+#include "bench/floor.hpp"
 
 namespace rondo::tools {
 
@@ -31,19 +32,14 @@ std::string ending_text(const Ending& ending) {
 
 class TableReport : public Report {
  public:
-  explicit TableReport(std::ostream& out) : out_(out) {}
+  TableReport(Columns columns, std::ostream& out) : columns_(columns), out_(out) {}
 
   void begin(const Json& header) override {
     out_ << header_text(header);
     out_.flush();
   }
   void row(const Row& row) override {
-    if (row.test != test_) {
-      out_ << fmt::format("#\n# {}\n", row.test);
-      out_ << fmt::format(title, "size(B)", "count", "type", "redop", "root", "place", "min(us)",
-                          "median(us)", "p99(us)", "algbw(GB/s)", "busbw(GB/s)", "#wrong");
-      test_ = row.test;
-    }
+    if (row.test != test_) print_titles(row.test);
     const auto time = [](double seconds) {
       const double us = seconds * micro;
       return us < 1000 ? fmt::format("{:.3f}", us) : fmt::format("{:.1f}", us);
@@ -51,41 +47,69 @@ class TableReport : public Report {
     const auto rate = [](double bytes) { return fmt::format("{:.4f}", bytes / giga); };
     out_ << fmt::format(line, row.bytes, row.count, to_string(row.dtype), op_text(row), root_text(row),
                         place_text(row), time(row.timing.min), time(row.timing.median), time(row.timing.p99),
-                        rate(row.algbw), rate(row.busbw), wrong_text(row));
+                        rate(row.algbw), rate(row.busbw), row.timing.slowest(), wrong_text(row));
+    if (columns_.floors) {
+      out_ << fmt::format(floor_line, row.floor ? time(*row.floor) : "-",
+                          row.floor ? fmt::format("{:.2f}", row.timing.median / *row.floor) : "-");
+    }
+    if (columns_.backends)
+      out_ << fmt::format(backend_line, row.backend, row.ratio ? fmt::format("{:.3f}", *row.ratio) : "1");
+    out_ << "\n";
     out_.flush();
   }
-  void end(const Ending& ending) override { out_ << "# " << ending_text(ending) << "\n" << std::flush; }
+  void end(const Ending& ending) override {
+    if (ending.trip) out_ << fmt::format("# cores at the end: {}\n", trip_text(ending.trip));
+    out_ << "# " << ending_text(ending) << "\n" << std::flush;
+  }
 
  private:
-  static constexpr auto title =
-      "# {:>10} {:>12} {:>11} {:>11} {:>4} {:>5} {:>11} {:>11} {:>11} {:>11} {:>11} {:>7}\n";
-  static constexpr auto line =
-      "{:>12} {:>12} {:>11} {:>11} {:>4} {:>5} {:>11} {:>11} {:>11} {:>11} {:>11} {:>7}\n";
+  void print_titles(const std::string& test) {
+    test_ = test;
+    out_ << fmt::format("#\n# {}\n# ", test);
+    out_ << fmt::format(title, "size(B)", "count", "type", "redop", "root", "place", "min(us)", "median(us)",
+                        "p99(us)", "algbw(GB/s)", "busbw(GB/s)", "slow", "#wrong");
+    if (columns_.floors) out_ << fmt::format(floor_line, "floor(us)", "xfloor");
+    if (columns_.backends) out_ << fmt::format(backend_line, "backend", "ratio");
+    out_ << "\n";
+  }
 
+  static constexpr auto title =
+      "{:>10} {:>12} {:>11} {:>11} {:>4} {:>5} {:>11} {:>11} {:>11} {:>11} {:>11} {:>4} {:>7}";
+  static constexpr auto line =
+      "{:>12} {:>12} {:>11} {:>11} {:>4} {:>5} {:>11} {:>11} {:>11} {:>11} {:>11} {:>4} {:>7}";
+  static constexpr auto floor_line = " {:>11} {:>7}";
+  static constexpr auto backend_line = " {:>8} {:>7}";
+
+  Columns columns_;
   std::ostream& out_;
   std::string test_;
 };
 
+/// All columns always: programs read it.
 class CsvReport : public Report {
  public:
   explicit CsvReport(std::ostream& out) : out_(out) {}
 
   void begin(const Json& header) override {
-    out_ << header_text(header);
-    out_ << "test,size,count,type,redop,root,place,min_us,median_us,p99_us,algbw_GBps,busbw_GBps,wrong,"
-            "samples,"
-            "batch\n"
+    out_ << header_text(header)
+         << "test,size,count,type,redop,root,place,min_us,median_us,p99_us,algbw_GBps,busbw_GBps,wrong,"
+            "samples,batch,slow_rank,floor_us,backend,ratio\n"
          << std::flush;
   }
   void row(const Row& row) override {
-    out_ << fmt::format("{},{},{},{},{},{},{},{:.4f},{:.4f},{:.4f},{:.6f},{:.6f},{},{},{}\n", row.test,
-                        row.bytes, row.count, to_string(row.dtype), op_text(row), root_text(row),
+    out_ << fmt::format("{},{},{},{},{},{},{},{:.4f},{:.4f},{:.4f},{:.6f},{:.6f},{},{},{},{},{},{},{}\n",
+                        row.test, row.bytes, row.count, to_string(row.dtype), op_text(row), root_text(row),
                         place_text(row), row.timing.min * micro, row.timing.median * micro,
                         row.timing.p99 * micro, row.algbw / giga, row.busbw / giga, wrong_text(row),
-                        row.timing.samples, row.timing.batch)
+                        row.timing.samples, row.timing.batch, row.timing.slowest(),
+                        row.floor ? fmt::format("{:.4f}", *row.floor * micro) : "-", row.backend,
+                        row.ratio ? fmt::format("{:.4f}", *row.ratio) : "-")
          << std::flush;
   }
-  void end(const Ending& ending) override { out_ << "# " << ending_text(ending) << "\n" << std::flush; }
+  void end(const Ending& ending) override {
+    if (ending.trip) out_ << fmt::format("# cores at the end: {}\n", trip_text(ending.trip));
+    out_ << "# " << ending_text(ending) << "\n" << std::flush;
+  }
 
  private:
   std::ostream& out_;
@@ -116,9 +140,16 @@ class JsonReport : public Report {
     each["wrong"] = row.wrong ? Json(*row.wrong) : Json();
     each["samples"] = row.timing.samples;
     each["batch"] = row.timing.batch;
+    each["slow_rank"] = row.timing.slowest();
+    each["rank_median_us"] = Json::array();
+    for (const double median : row.timing.rank_medians) each["rank_median_us"].push_back(median * micro);
+    each["floor_us"] = row.floor ? Json(*row.floor * micro) : Json();
+    each["backend"] = row.backend;
+    each["ratio"] = row.ratio ? Json(*row.ratio) : Json();
     document_["rows"].push_back(std::move(each));
   }
   void end(const Ending& ending) override {
+    document_["cores at the end"] = trip_text(ending.trip);
     document_["wrong"] = ending.checked ? Json(ending.wrong) : Json();
     document_["interrupted"] = ending.interrupted;
     document_["error"] = ending.error.empty() ? Json() : Json(ending.error);
@@ -138,10 +169,10 @@ void set_bandwidths(Row& row, BenchVerb verb, int ranks) {
   row.busbw = row.algbw * bus_factor(verb, ranks);
 }
 
-std::unique_ptr<Report> make_report(Format format, std::ostream& out) {
+std::unique_ptr<Report> make_report(Format format, Columns columns, std::ostream& out) {
   switch (format) {
     case Format::table:
-      return std::make_unique<TableReport>(out);
+      return std::make_unique<TableReport>(columns, out);
     case Format::csv:
       return std::make_unique<CsvReport>(out);
     case Format::json:

@@ -25,6 +25,9 @@ struct Row {
   double algbw = 0;  ///< bytes per second
   double busbw = 0;
   std::optional<std::size_t> wrong;  ///< over all ranks; nothing: not checked
+  std::string backend;
+  std::optional<double> ratio;  ///< median / that of the first backend
+  std::optional<double> floor;  ///< seconds
 };
 
 /// The columns that follow from the others: bandwidths from the median.
@@ -35,6 +38,13 @@ struct Ending {
   std::string error;  ///< what ended the bench; empty: nothing
   bool checked = true;
   std::size_t wrong = 0;
+  std::optional<double> trip;  ///< between two cores, at the end
+};
+
+/// Which columns have something to say.
+struct Columns {
+  bool backends = false;  ///< more than one
+  bool floors = false;
 };
 
 /// Rows appear as they come, but in JSON, which is one document at the end.
@@ -46,6 +56,6 @@ class Report {
   virtual void row(const Row& row) = 0;
   virtual void end(const Ending& ending) = 0;
 };
-std::unique_ptr<Report> make_report(Format format, std::ostream& out);
+std::unique_ptr<Report> make_report(Format format, Columns columns, std::ostream& out);
 
 }  // namespace rondo::tools
