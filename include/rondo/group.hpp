@@ -129,8 +129,8 @@ class Group {
   /// Says goodbye now: later calls through any handle fail. Idempotent.
   void shutdown() const;
 
-  // ---- messages
-  // -------------------------------------------------------------------------------------------------
+  /// @name Messages
+  /// @{
 
   /// Returns when the buffer may be reused; the message may still be on its way. Throws Error:
   /// invalid_argument (peer), mismatch (the receiver refused it, or an earlier message to the same rank),
@@ -178,12 +178,12 @@ class Group {
   void batch(std::initializer_list<Message> messages, MessageOptions options = {}) const {
     batch(std::span(messages.begin(), messages.size()), options);
   }
-
-  // ---- collectives
-  // ---------------------------------------------------------------------------------------------- Each has
-  // up to three forms: returning a fresh Tensor, from `in` to `out`, and in place. Ranks pass the same
-  // shapes, types and options (v forms say where they may differ); what differs is an Error(mismatch) on
-  // every rank.
+  /// @}
+  /// @name Collectives
+  /// Each has up to three forms: returning a fresh Tensor, from `in` to `out`, and in place. Ranks pass the
+  /// same shapes, types and options (v forms say where they may differ); what differs is an Error(mismatch)
+  /// on every rank.
+  /// @{
 
   /// Element-wise reduction over all ranks; identical bytes on every rank.
   [[nodiscard]] Tensor all_reduce(const Tensor& in, ReduceOp op, CollectiveOptions options = {}) const;
@@ -290,7 +290,7 @@ class Group {
 
   /// Returns when every rank has called it. A timeout names every rank that had not.
   void barrier(CollectiveOptions options = {}) const;
-
+  /// @}
   explicit Group(std::shared_ptr<backend::GroupBackend> impl);  ///< for rondo's own rooms
 
  private:
@@ -298,7 +298,7 @@ class Group {
   std::shared_ptr<backend::GroupBackend> impl_;
 };
 
-/// "Group { backend: ring, rank: 0, size: 1 }".
+/// "Group { backend: shm, rank: 0, size: 4 }".
 std::ostream& operator<<(std::ostream& out, const Group& group);
 std::string to_string(const Group& group);
 

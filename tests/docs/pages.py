@@ -18,7 +18,7 @@ from pathlib import Path
 
 GENERATED = re.compile(r"<!-- generated: (\w+) -->\n(.*?)<!-- end -->", re.S)
 LISTING = re.compile(r"<!-- listing: (\w+) -->\n+```cpp\n(.*?)```\n(.*?)(?=<!-- listing|\Z)", re.S)
-FENCE = re.compile(r"```(?:text)?\n(.*?)```", re.S)
+FENCE = re.compile(r"```(?:text|console)?\n(.*?)```", re.S)
 
 
 def as_markdown(text):
