@@ -11,7 +11,7 @@
 
 namespace rondo::backend {
 
-/// A queue of tickets. Uncontended, entering and leaving is two atomic operations.
+/// A queue of tickets. Uncontended, entering and leaving is two atomic operations and no lock.
 class Order {
  public:
   explicit Order(base::Scheduler& scheduler) : turn_(scheduler) {}
@@ -36,14 +36,17 @@ class Order {
   };
 
  private:
-  void leave(std::uint64_t ticket);
+  bool wait_for(std::uint64_t ticket, base::Deadline& deadline);
+  void leave(std::uint64_t ticket) noexcept;
+  void skip_abandoned();
   bool abandon(std::uint64_t ticket);
 
   base::Event turn_;
   std::atomic<std::uint64_t> next_{0};
   std::atomic<std::uint64_t> serving_{0};
+  std::atomic<int> abandoned_count_{0};
   std::mutex mutex_;
-  std::set<std::uint64_t> abandoned_;
+  std::set<std::uint64_t> abandoned_;  // tickets whose holders gave up, and that are not reached yet
 };
 
 }  // namespace rondo::backend

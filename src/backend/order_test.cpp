@@ -114,6 +114,37 @@ TEST(Order, a_limit_of_zero_is_enough_for_a_free_turn) {
   EXPECT_EQ(turn.number(), 3U);
 }
 
+// Who gives up and who leaves do so at the same moment, over and over: no turn is lost, none is given twice.
+TEST(Order, giving_up_meets_leaving) {
+  Order order(real_scheduler());
+  std::atomic<int> inside{0};
+  std::atomic<std::uint64_t> taken{0};
+  std::atomic<std::uint64_t> given_up{0};
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([&, thread] {
+      for (int i = 0; i < 3000; ++i) {
+        // As long as a turn takes: now it comes in time, now it does not.
+        Deadline deadline(real_scheduler(), std::chrono::microseconds((7 * i + thread) % 20));
+        const Order::Turn turn(order, deadline);
+        if (turn.valid()) {
+          EXPECT_EQ(inside.fetch_add(1), 0);
+          std::this_thread::yield();
+          inside.fetch_sub(1);
+        }
+        (turn.valid() ? taken : given_up).fetch_add(1);
+      }
+    });
+  }
+  for (std::thread& each : threads) each.join();
+  EXPECT_EQ(taken + given_up, 12000U);
+  EXPECT_GT(given_up, 0U);
+  Deadline deadline(real_scheduler(), 1min);
+  const Order::Turn last(order, deadline);
+  EXPECT_TRUE(last.valid());
+  EXPECT_EQ(last.number(), 12001U);
+}
+
 TEST(Order, many_threads_one_at_a_time) {
   constexpr int threads = 4;
   constexpr int rounds = 5000;
