@@ -48,7 +48,7 @@ struct Config {
   bool check_payload = false;              ///< RONDO_CHECK=payload: a checksum with every payload
   std::size_t eager_bytes = 32 * 1024;     ///< RONDO_EAGER_BYTES: larger messages wait for the receive
   std::size_t credit_bytes = 1024 * 1024;  ///< RONDO_CREDIT_BYTES: sent and not yet matched, per peer
-  std::size_t arena_bytes = 256 * 1024;    ///< RONDO_ARENA_BYTES: shared memory per rank; 0: none
+  std::size_t arena_bytes = 1024 * 1024;   ///< RONDO_ARENA_BYTES: shared memory per rank; 0: none
   bool log = true;                         ///< RONDO_LOG=off|warn
 
   /// Reads the environment. Throws Error(invalid_argument) naming the variable, its value and what was

@@ -76,8 +76,13 @@ void reduce_flat(Channel&, ConstBytes in, Bytes out, int root, const Reduction&)
 void gather_linear(Channel&, ConstBytes in, Bytes out, Counts sizes, int root);
 void scatter_linear(Channel&, ConstBytes in, Bytes out, Counts sizes, int root);
 
+// Equal parts of in.size() (gather) or out.size() (scatter) bytes; the rest as above.
+void gather_flat(Channel&, ConstBytes in, Bytes out, int root);
+void scatter_flat(Channel&, ConstBytes in, Bytes out, int root);
+
 // in: sum(send) bytes in destination order; out: sum(recv) bytes in source order; in is not out.
 void all_to_all_pairwise(Channel&, ConstBytes in, Bytes out, Counts send, Counts recv);
+void all_to_all_flat(Channel&, ConstBytes in, Bytes out, std::size_t part_bytes);  ///< every part this long
 
 void barrier_dissemination(Channel&);
 void barrier_flat(Channel&);

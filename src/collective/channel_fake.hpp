@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "base/problem.hpp"
+#include "transport/arena.hpp"
 #include "transport/channel.hpp"
 
 namespace rondo::collective::fake {
@@ -59,6 +60,7 @@ class FakeChannel final : public transport::Channel {
   void wait(transport::Pending& pending) override;
   bool has_arena() const noexcept override;
   std::span<std::byte> slot(int rank) noexcept override;
+  std::span<std::byte> note(int rank) noexcept override;
   void meet() override;
   void arrive() override;
   void await_all() override;
@@ -87,7 +89,7 @@ class FakeChannel final : public transport::Channel {
   std::size_t half_ = 0;
   std::size_t step_ = 0;
   int met_ = 0;
-  std::vector<std::byte> views_;  // [owner][half][slot_bytes]; the own one is what others get
+  std::vector<std::byte> views_;  // [owner][half]: slot, note; the own one is what others get
 };
 
 class World {
@@ -127,7 +129,7 @@ class World {
   };
 
   std::size_t view_bytes() const {
-    return 2 * static_cast<std::size_t>(settings_.size) * settings_.slot_bytes;
+    return 2 * static_cast<std::size_t>(settings_.size) * (settings_.slot_bytes + transport::Note::room);
   }
   Wire& wire(int from, int to) {
     return wires_[static_cast<std::size_t>(from) * static_cast<std::size_t>(settings_.size) +
@@ -245,16 +247,21 @@ inline void FakeChannel::wait(transport::Pending& pending) {
 
 inline std::span<std::byte> FakeChannel::view(int owner, std::size_t half) noexcept {
   std::vector<std::byte>& memory = world_.settings_.arena == ArenaKind::shared ? world_.shared_ : views_;
-  const std::size_t bytes = world_.settings_.slot_bytes;
+  const std::size_t bytes = world_.settings_.slot_bytes + transport::Note::room;
   return std::span(memory).subspan((2 * static_cast<std::size_t>(owner) + half) * bytes, bytes);
 }
 
-inline std::span<std::byte> FakeChannel::slot(int rank) noexcept { return view(rank, half_); }
+inline std::span<std::byte> FakeChannel::slot(int rank) noexcept {
+  return view(rank, half_).first(world_.settings_.slot_bytes);
+}
+inline std::span<std::byte> FakeChannel::note(int rank) noexcept {
+  return view(rank, half_).last(transport::Note::room);
+}
 
 inline void FakeChannel::make_step() {
   ++step_;
   if (world_.settings_.arena == ArenaKind::snapshots) {
-    const std::span<std::byte> own = slot(rank_);
+    const std::span<std::byte> own = view(rank_, half_);
     const std::lock_guard lock(world_.mutex_);
     world_.snapshots_[static_cast<std::size_t>(rank_)].emplace(step_, std::vector(own.begin(), own.end()));
   }
@@ -290,7 +297,7 @@ inline void FakeChannel::await(int rank) {
   if (world_.settings_.arena == ArenaKind::snapshots) {
     const std::lock_guard lock(world_.mutex_);
     const std::vector<std::byte>& seen = world_.snapshots_[static_cast<std::size_t>(rank)].at(step_);
-    std::copy(seen.begin(), seen.end(), slot(rank).begin());
+    std::copy(seen.begin(), seen.end(), view(rank, half_).begin());
   }
 }
 

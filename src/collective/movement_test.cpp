@@ -200,6 +200,97 @@ TEST(AllToAll, EverySizeAndMatrix) {
   }
 }
 
+/// Elements per pair: around the sizes at which the rounds of an arena begin, and some rounds more.
+std::vector<std::size_t> part_sizes(const Settings& settings) {
+  if (settings.slot_bytes < 8192) return {0, 1, 2, 3, 11, 12, 47};
+  return {0, 1, 331, 1400};
+}
+
+TEST(Gather, FlatEverySizeAndRoot) {
+  for (const int n : group_sizes()) {
+    for (const Settings& settings : arenas(n)) {
+      World world(settings);
+      EXPECT_EQ(world.run([&](FakeChannel& channel) {
+        for (int root = 0; root < n; ++root) {
+          for (const std::size_t part : part_sizes(settings)) {
+            for (const bool in_place : {false, true}) {
+              const Sizes counts(static_cast<std::size_t>(n), part);
+              const bool is_root = channel.rank() == root;
+              Memory in = own_part_of(counts, channel.rank());
+              Memory out(is_root ? sum(counts) : 0);
+              Memory& whole = is_root && in_place ? in : out;
+              channel.next_call();
+              gather_flat(channel, part_of_rank(in, counts, channel.rank()),
+                          is_root ? whole.bytes() : Bytes{}, root);
+              check(whole, at("gather", channel, sum(counts)),
+                    [&](std::size_t i) { return gathered(counts, i); });
+              EXPECT_EQ(channel.met(), 1);
+            }
+          }
+        }
+      }),
+                "")
+          << n;
+    }
+  }
+}
+
+TEST(Scatter, FlatEverySizeAndRoot) {
+  for (const int n : group_sizes()) {
+    for (const Settings& settings : arenas(n)) {
+      World world(settings);
+      EXPECT_EQ(world.run([&](FakeChannel& channel) {
+        for (int root = 0; root < n; ++root) {
+          for (const std::size_t part : part_sizes(settings)) {
+            for (const bool in_place : {false, true}) {
+              const Sizes counts(static_cast<std::size_t>(n), part);
+              const bool is_root = channel.rank() == root;
+              Memory in = is_root ? Memory::of(root, sum(counts)) : Memory(0);
+              Memory out(part);
+              const Bytes own = is_root && in_place ? part_of_rank(in, counts, root) : out.bytes();
+              channel.next_call();
+              scatter_flat(channel, in.bytes(), own, root);
+              EXPECT_EQ(channel.met(), 1);
+              if (is_root) {
+                check(in, at("scatter, the root's", channel, sum(counts)),
+                      [&](std::size_t i) { return value(root, i); });
+                if (in_place) continue;
+              }
+              check(out, at("scatter", channel, sum(counts)),
+                    [&](std::size_t i) { return value(root, before(counts, channel.rank()) + i); });
+            }
+          }
+        }
+      }),
+                "")
+          << n;
+    }
+  }
+}
+
+TEST(AllToAll, FlatEverySize) {
+  for (const int n : group_sizes()) {
+    for (const Settings& settings : arenas(n)) {
+      World world(settings);
+      EXPECT_EQ(world.run([&](FakeChannel& channel) {
+        for (const std::size_t part : part_sizes(settings)) {
+          const int rank = channel.rank();
+          Memory in = Memory::of(rank, part * static_cast<std::size_t>(n));
+          Memory out(part * static_cast<std::size_t>(n));
+          channel.next_call();
+          all_to_all_flat(channel, in.bytes(), out.bytes(), part * sizeof(Word));
+          check(out, at("all_to_all", channel, part), [&](std::size_t i) {
+            return value(static_cast<int>(i / part), static_cast<std::size_t>(rank) * part + i % part);
+          });
+          EXPECT_EQ(channel.met(), 1);
+        }
+      }),
+                "")
+          << n;
+    }
+  }
+}
+
 TEST(Barrier, NobodyLeavesBeforeEverybodyHasCome) {
   for (const bool flat : {false, true}) {
     for (int n = 2; n <= 9; ++n) {

@@ -108,6 +108,31 @@ TEST(AllReduce, ChunksOfTheShippedSize) {
   }
 }
 
+// Slots in which a part of a chunk has just the least useful size, and vectors of a few chunks, of one less
+// and of one more: every way in which the rounds of the flat form overlap.
+TEST(AllReduce, FlatRoundsThatOverlap) {
+  const AllReducer& flat = all_reducers[std::size(all_reducers) - 1];
+  ASSERT_TRUE(flat.flat);
+  for (const int n : group_sizes()) {
+    const auto ranks = static_cast<std::size_t>(n);
+    const std::size_t part_bytes = 1024;
+    const std::size_t chunk = ranks * part_bytes / sizeof(Word);
+    for (const ArenaKind kind : {ArenaKind::shared, ArenaKind::snapshots}) {
+      World world({n, kind, part_bytes * (3 * (ranks - 1) + 2)});
+      EXPECT_EQ(world.run([&](FakeChannel& channel) {
+        for (std::size_t chunks = 1; chunks <= 5; ++chunks) {
+          for (const std::size_t count : {chunks * chunk - 1, chunks * chunk, chunks * chunk + 1}) {
+            all_reduce_once(flat, channel, count, 0, false, ranks);
+            all_reduce_once(flat, channel, count, 0, true, 0);
+          }
+        }
+      }),
+                "")
+          << n;
+    }
+  }
+}
+
 struct Scatterer {
   const char* name;
   Order order;

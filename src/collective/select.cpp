@@ -90,11 +90,14 @@ constexpr Row rows[] = {
     {Verb::reduce, 256 * KiB, 3, any_size, no, no, Algorithm::binomial},
     {Verb::reduce, any_bytes, 3, any_size, no, no, Algorithm::direct},
 
-    {Verb::gather, any_bytes, 2, any_size, either, either, Algorithm::linear},
+    {Verb::gather, any_bytes, 2, any_size, yes, either, Algorithm::flat},
+    {Verb::gather, any_bytes, 2, any_size, no, either, Algorithm::linear},
     {Verb::gather_v, any_bytes, 2, any_size, either, either, Algorithm::linear},
-    {Verb::scatter, any_bytes, 2, any_size, either, either, Algorithm::linear},
+    {Verb::scatter, any_bytes, 2, any_size, yes, either, Algorithm::flat},
+    {Verb::scatter, any_bytes, 2, any_size, no, either, Algorithm::linear},
     {Verb::scatter_v, any_bytes, 2, any_size, either, either, Algorithm::linear},
-    {Verb::all_to_all, any_bytes, 2, any_size, either, either, Algorithm::pairwise},
+    {Verb::all_to_all, any_bytes, 2, any_size, yes, either, Algorithm::flat},
+    {Verb::all_to_all, any_bytes, 2, any_size, no, either, Algorithm::pairwise},
     {Verb::all_to_all_v, any_bytes, 2, any_size, either, either, Algorithm::pairwise},
 
     {Verb::barrier, any_bytes, 2, any_size, yes, either, Algorithm::flat},

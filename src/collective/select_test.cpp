@@ -32,11 +32,13 @@ std::set<Algorithm> written(Verb verb) {
     case Verb::reduce:
       return {Algorithm::binomial, Algorithm::direct, Algorithm::flat};
     case Verb::gather:
-    case Verb::gather_v:
     case Verb::scatter:
+      return {Algorithm::linear, Algorithm::flat};
+    case Verb::gather_v:
     case Verb::scatter_v:
       return {Algorithm::linear};
     case Verb::all_to_all:
+      return {Algorithm::pairwise, Algorithm::flat};
     case Verb::all_to_all_v:
       return {Algorithm::pairwise};
     case Verb::barrier:

@@ -61,9 +61,12 @@ class Channel {
   /// call stays readable until that rank's next-but-one call. The same size on every rank, a multiple of 128,
   /// aligned to 64.
   virtual std::span<std::byte> slot(int rank) noexcept = 0;
+  /// The same for Note::room bytes that lie beside the step of meet() and come with it: for the smallest
+  /// data.
+  virtual std::span<std::byte> note(int rank) noexcept = 0;
   /// First step of every call where there is an arena, exactly once: publishes this rank's stamp with what it
-  /// wrote to its slot, waits for all ranks, and compares all stamps (throws mismatch). Afterwards all slots
-  /// may be read.
+  /// wrote to its slot and note, waits for all ranks, and compares all stamps (throws mismatch). Afterwards all
+  /// slots and notes may be read.
   virtual void meet() = 0;
   /// Next step: makes what was written to the own slot readable.
   virtual void arrive() = 0;

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
+#include <utility>
 
 #include "base/check.hpp"
 #include "base/pause.hpp"
@@ -23,6 +23,19 @@ Stamp stamp_of(const Header& header) {
                .root = header.root_or_tag,
                .count = header.count,
                .name_hash = header.name_hash};
+}
+
+Header header_of(const Stamp& call, FrameKind kind) {
+  Header header;
+  header.kind = kind;
+  header.verb = call.verb;
+  header.op = call.op;
+  header.dtype = call.dtype;
+  header.number = call.number;
+  header.root_or_tag = call.root;
+  header.count = call.count;
+  header.name_hash = call.name_hash;
+  return header;
 }
 
 }  // namespace
@@ -49,6 +62,7 @@ void CollectiveLane::say_goodbye() {
 
 void CollectiveLane::begin(const Stamp& stamp, std::size_t unit_bytes, std::string_view unit) {
   current_ = stamp;
+  if (last_.number > 0) previous_ = last_;
   unit_bytes_ = std::max<std::size_t>(1, unit_bytes);
   unit_ = unit;
   announced_ = false;
@@ -59,7 +73,6 @@ void CollectiveLane::begin(const Stamp& stamp, std::size_t unit_bytes, std::stri
 }
 
 void CollectiveLane::end() noexcept {
-  previous_ = current_;
   sends_.clear();
   expects_.clear();
   current_.reset();
@@ -156,26 +169,13 @@ void CollectiveLane::arrived(int rank, const Header& header) {
 
 void CollectiveLane::departed(int rank) { peer(rank).departed = true; }
 
-Header CollectiveLane::header_of_call() const {
-  Header header;
-  header.verb = current_->verb;
-  header.op = current_->op;
-  header.dtype = current_->dtype;
-  header.number = current_->number;
-  header.root_or_tag = current_->root;
-  header.count = current_->count;
-  header.name_hash = current_->name_hash;
-  return header;
-}
-
 // "I am in this call", to every rank, at most once per call.
 void CollectiveLane::announce() {
   if (announced_ || transport_.failed()) return;
   announced_ = true;
   for (int rank = 0; rank < transport_.size(); ++rank) {
     if (rank == transport_.rank() || peer(rank).departed) continue;
-    Header header = header_of_call();
-    header.kind = FrameKind::presence;
+    Header header = header_of(*current_, FrameKind::presence);
     header.sequence = peer(rank).sequence++;
     transport_.post(*make_owned(rank, Lane::collective, header, {}));
   }
@@ -187,14 +187,26 @@ Pending::~Pending() {
 
 CollectiveChannel::CollectiveChannel(CollectiveLane& lane, const Stamp& stamp, base::Deadline& deadline,
                                      bool use_arena, std::size_t unit_bytes, std::string_view unit)
-    : lane_(lane), deadline_(deadline), arena_(use_arena ? lane.transport_.arena() : nullptr) {
-  std::lock_guard lock(lane_.progress_.mutex());
-  lane_.begin(stamp, unit_bytes, unit);
-}
+    : lane_(lane),
+      stamp_(stamp),
+      deadline_(deadline),
+      arena_(use_arena ? lane.transport_.arena() : nullptr),
+      unit_bytes_(unit_bytes),
+      unit_(unit) {}
 
 CollectiveChannel::~CollectiveChannel() {
+  if (entered_) {
+    std::lock_guard lock(lane_.progress_.mutex());
+    lane_.end();
+  }
+  lane_.last_ = stamp_;
+}
+
+// From now on frames of this call find it.
+void CollectiveChannel::enter() {
+  if (std::exchange(entered_, true)) return;
   std::lock_guard lock(lane_.progress_.mutex());
-  lane_.end();
+  lane_.begin(stamp_, unit_bytes_, unit_);
 }
 
 int CollectiveChannel::rank() const noexcept { return lane_.transport_.rank(); }
@@ -202,8 +214,8 @@ int CollectiveChannel::size() const noexcept { return lane_.transport_.size(); }
 
 void CollectiveChannel::send(Pending& pending, int to, std::span<const std::byte> bytes) {
   RONDO_INVARIANT(pending.channel_ == nullptr && to != rank());
-  Header header = lane_.header_of_call();
-  header.kind = FrameKind::part;
+  enter();
+  Header header = header_of(stamp_, FrameKind::part);
   header.bytes = bytes.size();
   if (lane_.check_payload_) header.payload_hash = payload_hash(bytes);
 
@@ -227,6 +239,7 @@ void CollectiveChannel::send(Pending& pending, int to, std::span<const std::byte
 
 void CollectiveChannel::recv(Pending& pending, int from, std::span<std::byte> bytes) {
   RONDO_INVARIANT(pending.channel_ == nullptr && from != rank());
+  enter();
   std::lock_guard lock(lane_.progress_.mutex());
   CollectiveLane::Peer& peer = lane_.peer(from);
   pending.in_ = bytes;
@@ -274,6 +287,7 @@ void CollectiveChannel::wait(Pending& pending) {
 }
 
 void CollectiveChannel::wait_for(Condition& condition, int awaited) {
+  enter();
   Progress& progress = lane_.progress_;
   Transport& transport = lane_.transport_;
   // Half of the limit in silence; then everybody is told who is here, so that a time-out can name who is not.
@@ -298,7 +312,7 @@ std::string CollectiveChannel::missing() {
   std::vector<int> ranks;
   for (int other = 0; other < size(); ++other) {
     const bool seen = lane_.peer(other).seen > lane_.current_->number;
-    const bool met = arena_ != nullptr && arena_->reached(other) >= lane_.step_;
+    const bool met = arena_ != nullptr && arena_->last_step(other) >= lane_.step_;
     if (other != rank() && !seen && !met) ranks.push_back(other);
   }
   return ranks.empty() ? "" : fmt::format("; missing {}", list_ranks(ranks));
@@ -323,47 +337,60 @@ void CollectiveChannel::take_back(Pending& pending) noexcept {
 std::span<std::byte> CollectiveChannel::slot(int rank) noexcept {
   const auto whole = arena_->slot(rank);
   const std::size_t half = whole.size() / 2;
-  return whole.subspan((lane_.current_->number & 1U) * half, half);
+  return whole.subspan(turn() * half, half);
 }
 
+std::span<std::byte> CollectiveChannel::note(int rank) noexcept { return arena_->note(rank, turn()).bytes; }
+
 void CollectiveChannel::meet() {
-  HeaderBytes mine;
-  encode(lane_.header_of_call(), mine);
-  const auto turn = static_cast<unsigned>(lane_.current_->number & 1U);
-  std::memcpy(arena_->line(rank(), turn).data(), mine.data(), Header::fixed_bytes);
-  arrive();
-  await_all();
-  for (int other = 0; other < size(); ++other) {
-    const auto line = arena_->line(other, turn);
-    if (std::memcmp(line.data(), mine.data(), Header::fixed_bytes) == 0) continue;
-    throw base::Problem(ErrorKind::mismatch, other, "mismatch: " + lane_.both(other, stamp_of(decode(line))));
+  arena_->note(rank(), turn()).stamp = stamp_;
+  arena_->publish_note(turn(), ++lane_.step_);
+  const int n = size();
+  for (int other = 0; other < n; ++other) {
+    if (other != rank()) reach(arena_->note(other, turn()).step, other);
+  }
+  for (int other = 0; other < n; ++other) {
+    const Stamp& theirs = arena_->note(other, turn()).stamp;
+    if (theirs == stamp_) continue;
+    enter();
+    throw base::Problem(ErrorKind::mismatch, other, "mismatch: " + lane_.both(other, theirs));
   }
 }
 
-void CollectiveChannel::arrive() { arena_->publish(++lane_.step_); }
+void CollectiveChannel::arrive() {
+  met_only_ = false;
+  arena_->publish(++lane_.step_);
+}
 
 class CollectiveChannel::Reached final : public Condition {
  public:
-  Reached(CollectiveChannel& channel, int rank) : channel_(channel), rank_(rank) {}
+  Reached(CollectiveChannel& channel, const std::atomic<std::uint64_t>& counter, int rank)
+      : channel_(channel), counter_(counter), rank_(rank) {}
   bool met() override {
-    if (channel_.arena_->reached(rank_) >= channel_.lane_.step_) return true;
+    if (counter_.load(std::memory_order_seq_cst) >= channel_.lane_.step_) return true;
     channel_.throw_if_over(rank_);
     return false;
   }
 
  private:
   CollectiveChannel& channel_;
+  const std::atomic<std::uint64_t>& counter_;
   int rank_;
 };
 
-void CollectiveChannel::await(int rank) {
-  // A rank that is nearly there is met without the lock, the wires or a clock.
+// A rank that is nearly there is met without the lock, the wires or a clock.
+void CollectiveChannel::reach(const std::atomic<std::uint64_t>& counter, int rank) {
+  const std::uint64_t step = lane_.step_;
   for (int left = std::min(lane_.progress_.spins(), spins_before_polling); left >= 0; --left) {
-    if (arena_->reached(rank) >= lane_.step_) return;
+    if (counter.load(std::memory_order_acquire) >= step) return;
     base::pause_core();
   }
-  Reached reached(*this, rank);
+  Reached reached(*this, counter, rank);
   wait_for(reached, rank);
+}
+
+void CollectiveChannel::await(int rank) {
+  reach(met_only_ ? arena_->note(rank, turn()).step : arena_->step(rank), rank);
 }
 
 void CollectiveChannel::await_all() {
@@ -373,6 +400,7 @@ void CollectiveChannel::await_all() {
 }
 
 void CollectiveChannel::exchange(std::span<const std::size_t> sends, std::span<const std::size_t> expects) {
+  enter();
   std::lock_guard lock(lane_.progress_.mutex());
   lane_.sends_.assign(sends.begin(), sends.end());
   lane_.expects_.assign(expects.begin(), expects.end());

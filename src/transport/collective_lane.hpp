@@ -2,6 +2,7 @@
 /// The collective lane of a group: frames of one call at a time, each checked against the call's stamp before
 /// its payload is touched; and the Channel over it.
 
+#include <atomic>
 #include <exception>
 #include <optional>
 #include <vector>
@@ -48,14 +49,14 @@ class CollectiveLane final : public Receiver {
   std::string sizes_differ(int from, int to, std::uint64_t sent, std::uint64_t expected) const;
   void found(ErrorKind kind, int rank, const std::string& text);
   std::string both(int rank, const Stamp& theirs) const;
-  Header header_of_call() const;
 
   Progress& progress_;
   Transport& transport_;
   const bool check_payload_;
   std::vector<Peer> peers_;
-  std::optional<Stamp> current_;          // of the call in progress
-  std::optional<Stamp> previous_;         // of the call before it
+  std::optional<Stamp> current_;   // of the call in progress, once frames matter to it
+  std::optional<Stamp> previous_;  // of the call before it
+  Stamp last_;                     // of the last call that is over; not under the lock: calls take turns
   std::optional<base::Problem> problem_;  // what arriving frames showed; the call throws it
   std::vector<std::size_t> sends_;        // of an uneven exchange: bytes to and from every rank
   std::vector<std::size_t> expects_;
@@ -65,7 +66,8 @@ class CollectiveLane final : public Receiver {
   std::uint64_t step_ = 0;  // of the arena
 };
 
-/// A Channel for one call; its life is the call's.
+/// A Channel for one call; its life is the call's. The lane hears of the call when frames begin to matter: a
+/// call whose ranks meet in the arena at once takes no lock.
 class CollectiveChannel final : public Channel {
  public:
   /// Payload sizes that differ are told in units of `unit_bytes`, called `unit` ("rows").
@@ -81,6 +83,7 @@ class CollectiveChannel final : public Channel {
 
   bool has_arena() const noexcept override { return arena_ != nullptr; }
   std::span<std::byte> slot(int rank) noexcept override;
+  std::span<std::byte> note(int rank) noexcept override;
   void meet() override;
   void arrive() override;
   void await_all() override;
@@ -100,14 +103,22 @@ class CollectiveChannel final : public Channel {
   class Reached;
 
   void take_back(Pending& pending) noexcept override;
+  void enter();
+  unsigned turn() const noexcept { return static_cast<unsigned>(stamp_.number & 1U); }
+  void reach(const std::atomic<std::uint64_t>& counter, int rank);
   void wait_for(Condition& condition, int awaited);
   [[noreturn]] void time_out(int awaited);
   void throw_if_over(int awaited);
   std::string missing();
 
   CollectiveLane& lane_;
+  const Stamp stamp_;
   base::Deadline& deadline_;
   Arena* arena_;
+  const std::size_t unit_bytes_;
+  const std::string_view unit_;
+  bool entered_ = false;
+  bool met_only_ = true;  // the last step was meet()
 };
 
 }  // namespace rondo::transport

@@ -350,12 +350,16 @@ static_assert(offsetof(transport::RingState, writer_closed) == 8 &&
               offsetof(transport::RingState, read) == 64 &&
               offsetof(transport::RingState, reader_closed) == 72 &&
               offsetof(transport::RingState, writer_waits) == 73);
+static_assert(offsetof(transport::Note, stamp) == 8 && offsetof(transport::Stamp, verb) == 8 &&
+              offsetof(transport::Stamp, dtype) == 9 && offsetof(transport::Stamp, op) == 10 &&
+              offsetof(transport::Stamp, root) == 12 && offsetof(transport::Stamp, count) == 16 &&
+              offsetof(transport::Stamp, name_hash) == 24 && sizeof(transport::Stamp) == 32);
 static_assert(offsetof(base::Bell, epoch) == 0 && offsetof(base::Bell, sleepers) == 4);
 
 std::string segments() {
   using namespace transport::shm;
   const JobLayout job{2};
-  const GroupLayout group{2, std::size_t{256} * 1024};
+  const GroupLayout group{2, std::size_t{1024} * 1024};
   std::string text = "segment of a job of 2 ranks\n";
   const auto row = [&](std::size_t at, const std::string& what) {
     text += fmt::format("{:8}  {}\n", at, what);
@@ -363,11 +367,11 @@ std::string segments() {
   row(0, "token");
   for (std::size_t r = 0; r < 2; ++r) row(job.bell(r), fmt::format("bell of rank {}", r));
   row(job.bytes(), "end");
-  text += "\nsegment of a group of 2 ranks with an arena of 256 KiB each\n";
+  text += "\nsegment of a group of 2 ranks with an arena of 1 MiB each\n";
   row(0, "token");
   row(failed_at, "1 once a rank has failed the group");
   for (std::size_t r = 0; r < 2; ++r)
-    row(group.owner(r), fmt::format("step and two stamp lines of rank {}", r));
+    row(group.published(r), fmt::format("two notes and the step of rank {}", r));
   const auto each_ring = [&](const std::function<void(std::size_t, std::string)>& print) {
     for (std::size_t from = 0; from < 2; ++from)
       for (std::size_t to = 0; to < 2; ++to)

@@ -162,24 +162,42 @@ class Runner {
     }
   }
 
-  void operator()(const Gather& c) { gather(c.in, c.out, equal(seat_.size, c.in.bytes()), c.root); }
+  void operator()(const Gather& c) {
+    if (choose(c.in.bytes(), false) == Algorithm::flat) {
+      return collective::gather_flat(channel_, bytes_of(c.in),
+                                     seat_.rank == c.root ? bytes_of(c.out) : Bytes{}, c.root);
+    }
+    gather(c.in, c.out, equal(seat_.size, c.in.bytes()), c.root);
+  }
   void operator()(const GatherV& c) {
     const bool root = seat_.rank == c.root;
     const std::size_t own = c.counts[static_cast<std::size_t>(seat_.rank)];
     const std::size_t row = root ? row_of(c.out, total(c.counts)) : row_of(c.in, own);
+    choose(0, false);
     gather(c.in, c.out, scaled(c.counts, row * size_of(c.in.dtype())), c.root);
   }
 
-  void operator()(const Scatter& c) { scatter(c.in, c.out, equal(seat_.size, c.out.bytes()), c.root); }
+  void operator()(const Scatter& c) {
+    if (choose(c.out.bytes(), false) == Algorithm::flat) {
+      return collective::scatter_flat(channel_, seat_.rank == c.root ? bytes_of(c.in) : ConstBytes{},
+                                      bytes_of(c.out), c.root);
+    }
+    scatter(c.in, c.out, equal(seat_.size, c.out.bytes()), c.root);
+  }
   void operator()(const ScatterV& c) {
     const bool root = seat_.rank == c.root;
     const std::size_t own = c.counts[static_cast<std::size_t>(seat_.rank)];
     const std::size_t row = root ? row_of(c.in, total(c.counts)) : row_of(c.out, own);
+    choose(0, false);
     scatter(c.in, c.out, scaled(c.counts, row * size_of(c.out.dtype())), c.root);
   }
 
   void operator()(const AllToAll& c) {
-    const auto sizes = equal(seat_.size, c.in.bytes() / static_cast<std::size_t>(seat_.size));
+    const std::size_t part = c.in.bytes() / static_cast<std::size_t>(seat_.size);
+    if (choose(c.in.bytes(), false) == Algorithm::flat) {
+      return collective::all_to_all_flat(channel_, bytes_of(c.in), bytes_of(c.out), part);
+    }
+    const auto sizes = equal(seat_.size, part);
     all_to_all(c.in, c.out, sizes, sizes);
   }
   void operator()(const AllToAllV& c) {
@@ -187,6 +205,7 @@ class Runner {
     const auto sends = scaled(c.send_counts, row);
     const auto expects = scaled(c.recv_counts, row);
     channel_.exchange(sends, expects);
+    choose(0, false);
     all_to_all(c.in, c.out, sends, expects);
   }
 
@@ -243,19 +262,16 @@ class Runner {
   }
 
   void gather(const ConstView& in, const View& out, Counts sizes, int root) {
-    choose(0, false);
     collective::gather_linear(channel_, bytes_of(in), seat_.rank == root ? bytes_of(out) : Bytes{}, sizes,
                               root);
   }
 
   void scatter(const ConstView& in, const View& out, Counts sizes, int root) {
-    choose(0, false);
     collective::scatter_linear(channel_, seat_.rank == root ? bytes_of(in) : ConstBytes{}, bytes_of(out),
                                sizes, root);
   }
 
   void all_to_all(const ConstView& in, const View& out, Counts send, Counts recv) {
-    choose(0, false);
     collective::all_to_all_pairwise(channel_, bytes_of(in), bytes_of(out), send, recv);
   }
 

@@ -2,12 +2,12 @@
 /// Where things lie in the segments of shared memory. All of it is plain arithmetic; zero is a valid start of
 /// everything.
 
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 
 #include "base/bell.hpp"
+#include "transport/arena.hpp"
 #include "transport/byte_ring.hpp"
 #include "transport/header.hpp"
 
@@ -22,12 +22,6 @@ inline constexpr std::size_t ring_bytes = 64 * 1024;
 constexpr std::size_t page_up(std::size_t bytes) {
   return (bytes + page_bytes - 1) / page_bytes * page_bytes;
 }
-
-/// What a rank publishes in an arena.
-struct Owner {
-  alignas(64) std::atomic<std::uint64_t> step{0};
-  alignas(64) std::array<std::array<std::byte, Header::fixed_bytes>, 2> lines{};
-};
 
 /// The segment of a job: a bell for every rank.
 struct JobLayout {
@@ -47,11 +41,11 @@ struct GroupLayout {
   std::size_t ranks;
   std::size_t slot_bytes;
 
-  std::size_t owner(std::size_t rank) const { return token_bytes + rank * sizeof(Owner); }
+  std::size_t published(std::size_t rank) const { return 2 * token_bytes + rank * sizeof(Published); }
   std::size_t ring_index(std::size_t from, std::size_t to, std::size_t lane) const {
     return (from * ranks + to) * lane_count + lane;
   }
-  std::size_t ring_state(std::size_t index) const { return owner(ranks) + index * sizeof(RingState); }
+  std::size_t ring_state(std::size_t index) const { return published(ranks) + index * sizeof(RingState); }
   std::size_t slot(std::size_t rank) const {
     return page_up(ring_state(ranks * ranks * lane_count)) + rank * slot_bytes;
   }

@@ -21,10 +21,8 @@ class GroupMemory {
 
   std::size_t ranks() const noexcept { return layout_.ranks; }
   std::size_t slot_bytes() const noexcept { return layout_.slot_bytes; }
-  Owner& owner(int rank) noexcept { return at<Owner>(layout_.owner(static_cast<std::size_t>(rank))); }
-  std::span<std::byte> slot(int rank) noexcept {
-    return {segment_->data() + layout_.slot(static_cast<std::size_t>(rank)), layout_.slot_bytes};
-  }
+  std::span<Published> published() noexcept { return {&at<Published>(layout_.published(0)), layout_.ranks}; }
+  std::byte* slots() noexcept { return segment_->data() + layout_.slot(0); }
   std::size_t ring_index(int from, int to, int lane) const noexcept {
     return layout_.ring_index(static_cast<std::size_t>(from), static_cast<std::size_t>(to),
                               static_cast<std::size_t>(lane));
@@ -98,23 +96,13 @@ class RingStream final : public net::Stream {
 class SharedArena final : public Arena {
  public:
   SharedArena(GroupMemory& memory, int rank, std::vector<base::Bell*> others)
-      : memory_(memory), own_(memory.owner(rank)), others_(std::move(others)) {}
-
-  std::span<std::byte> slot(int rank) noexcept override { return memory_.slot(rank); }
-  std::span<std::byte> line(int rank, unsigned turn) noexcept override {
-    return memory_.owner(rank).lines[turn & 1U];
-  }
-  void publish(std::uint64_t step) override {
-    own_.step.store(step, std::memory_order_seq_cst);
-    for (base::Bell* each : others_) each->nudge();
-  }
-  std::uint64_t reached(int rank) const noexcept override {
-    return memory_.owner(rank).step.load(std::memory_order_seq_cst);
-  }
+      : Arena(memory.published(), memory.slots(), memory.slot_bytes(), rank), others_(std::move(others)) {}
 
  private:
-  GroupMemory& memory_;
-  Owner& own_;
+  void wake_others() override {
+    for (base::Bell* each : others_) each->nudge();
+  }
+
   std::vector<base::Bell*> others_;
 };
 
@@ -200,7 +188,7 @@ std::unique_ptr<Transport> connect(const std::shared_ptr<Host>& host, const Grou
   const Config& config = host->job().config();
   const std::uint64_t group = hash_of(id);
   // A group of one needs no wires.
-  const std::size_t slot = members.size() > 1 ? config.arena_bytes / 256 * 256 : 0;
+  const std::size_t slot = members.size() > 1 ? slot_bytes_for(config.arena_bytes, members.size()) : 0;
   const GroupLayout layout{members.size(), slot};
   auto segment = share(host->job(), group, members, layout.bytes(), layout.reserved(), deadline, proceed);
   auto memory = std::make_unique<GroupMemory>(layout, std::move(segment));

@@ -9,34 +9,14 @@ namespace {
 constexpr std::size_t page = 4096;
 }
 
-void HeapArena::Free::operator()(std::byte* memory) const noexcept { std::free(memory); }
+void ArenaMemory::Free::operator()(std::byte* memory) const noexcept { std::free(memory); }
 
-HeapArena::HeapArena(std::size_t slot_bytes, std::vector<base::Event*> bells)
+ArenaMemory::ArenaMemory(std::size_t slot_bytes, std::size_t ranks)
     : slot_bytes_(slot_bytes),
-      bells_(std::move(bells)),
-      owners_(bells_.size()),
-      memory_(static_cast<std::byte*>(
-          std::aligned_alloc(page, (slot_bytes * bells_.size() + page - 1) / page * page))) {
-  if (!memory_) throw std::bad_alloc();
-}
-
-std::span<std::byte> HeapArena::slot(int rank) noexcept {
-  return {memory_.get() + static_cast<std::size_t>(rank) * slot_bytes_, slot_bytes_};
-}
-
-std::span<std::byte> HeapArena::line(int rank, unsigned turn) noexcept {
-  return owners_[static_cast<std::size_t>(rank)].lines[turn & 1U];
-}
-
-void HeapArena::publish(int rank, std::uint64_t step) {
-  owners_[static_cast<std::size_t>(rank)].step.store(step, std::memory_order_release);
-  for (std::size_t other = 0; other < bells_.size(); ++other) {
-    if (static_cast<int>(other) != rank) bells_[other]->ring();
-  }
-}
-
-std::uint64_t HeapArena::reached(int rank) const noexcept {
-  return owners_[static_cast<std::size_t>(rank)].step.load(std::memory_order_acquire);
+      published_(ranks),
+      slots_(
+          static_cast<std::byte*>(std::aligned_alloc(page, (slot_bytes * ranks + page - 1) / page * page))) {
+  if (!slots_) throw std::bad_alloc();
 }
 
 Hub::Hub(std::vector<int> members, std::vector<base::Event*> bells, std::size_t pipe_bytes,
@@ -51,8 +31,8 @@ Hub::Hub(std::vector<int> members, std::vector<base::Event*> bells, std::size_t 
       }
     }
   }
-  const std::size_t slot_bytes = arena_bytes / 256 * 256;
-  if (slot_bytes > 0 && n > 1) arena_ = std::make_unique<HeapArena>(slot_bytes, bells_);
+  const std::size_t slot_bytes = slot_bytes_for(arena_bytes, n);
+  if (slot_bytes > 0 && n > 1) arena_ = std::make_unique<ArenaMemory>(slot_bytes, n);
 }
 
 Pipe& Hub::pipe(int from, int to, int lane) noexcept {

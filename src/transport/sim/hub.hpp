@@ -1,7 +1,6 @@
 #pragma once
 /// What the members of one group of a simulated world share.
 
-#include <array>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -14,29 +13,23 @@
 
 namespace rondo::transport::sim {
 
-/// An arena on the heap, shared by the members of a hub.
-class HeapArena {
+/// What the arenas of the members of a hub lie in, on the heap.
+class ArenaMemory {
  public:
-  HeapArena(std::size_t slot_bytes, std::vector<base::Event*> bells);
+  ArenaMemory(std::size_t slot_bytes, std::size_t ranks);
 
-  std::span<std::byte> slot(int rank) noexcept;
-  std::span<std::byte> line(int rank, unsigned turn) noexcept;
-  void publish(int rank, std::uint64_t step);
-  std::uint64_t reached(int rank) const noexcept;
+  std::span<Published> published() noexcept { return published_; }
+  std::byte* slots() noexcept { return slots_.get(); }
+  std::size_t slot_bytes() const noexcept { return slot_bytes_; }
 
  private:
-  struct alignas(64) Owner {
-    std::atomic<std::uint64_t> step{0};
-    alignas(64) std::array<std::array<std::byte, Header::fixed_bytes>, 2> lines{};
-  };
   struct Free {
     void operator()(std::byte* memory) const noexcept;
   };
 
   std::size_t slot_bytes_;
-  std::vector<base::Event*> bells_;
-  std::vector<Owner> owners_;
-  std::unique_ptr<std::byte, Free> memory_;
+  std::vector<Published> published_;
+  std::unique_ptr<std::byte, Free> slots_;
 };
 
 class Hub {
@@ -47,7 +40,8 @@ class Hub {
   const std::vector<int>& members() const noexcept { return members_; }
   int size() const noexcept { return static_cast<int>(members_.size()); }
   Pipe& pipe(int from, int to, int lane) noexcept;
-  HeapArena* arena() noexcept { return arena_.get(); }
+  const std::vector<base::Event*>& bells() const noexcept { return bells_; }
+  ArenaMemory* arena() noexcept { return arena_.get(); }
 
   /// Keeps the first cause and wakes every member.
   void fail(const Failure& cause);
@@ -58,7 +52,7 @@ class Hub {
   std::vector<int> members_;  // ranks of the world
   std::vector<base::Event*> bells_;
   std::vector<std::unique_ptr<Pipe>> pipes_;
-  std::unique_ptr<HeapArena> arena_;
+  std::unique_ptr<ArenaMemory> arena_;
   std::atomic<bool> failed_{false};
   mutable std::mutex mutex_;
   std::optional<Failure> failure_;

@@ -13,15 +13,15 @@ namespace {
 /// The hub's arena as one rank sees it.
 class ArenaSeat final : public Arena {
  public:
-  ArenaSeat(HeapArena& arena, int rank) noexcept : arena_(arena), rank_(rank) {}
-  std::span<std::byte> slot(int rank) noexcept override { return arena_.slot(rank); }
-  std::span<std::byte> line(int rank, unsigned turn) noexcept override { return arena_.line(rank, turn); }
-  void publish(std::uint64_t step) override { arena_.publish(rank_, step); }
-  std::uint64_t reached(int rank) const noexcept override { return arena_.reached(rank); }
+  ArenaSeat(ArenaMemory& memory, std::vector<base::Event*> others, int rank)
+      : Arena(memory.published(), memory.slots(), memory.slot_bytes(), rank), others_(std::move(others)) {}
 
  private:
-  HeapArena& arena_;
-  int rank_;
+  void wake_others() override {
+    for (base::Event* each : others_) each->nudge();
+  }
+
+  std::vector<base::Event*> others_;
 };
 
 FramedTransport::Streams streams_of(Hub& hub, int rank) {
@@ -42,7 +42,11 @@ class SimTransport final : public FramedTransport {
  public:
   SimTransport(std::shared_ptr<World> world, std::shared_ptr<Hub> hub, int rank)
       : FramedTransport(rank, streams_of(*hub, rank)), world_(std::move(world)), hub_(std::move(hub)) {
-    if (HeapArena* shared = hub_->arena(); shared != nullptr) arena_.emplace(*shared, rank);
+    if (ArenaMemory* shared = hub_->arena(); shared != nullptr) {
+      std::vector<base::Event*> others = hub_->bells();
+      others.erase(others.begin() + rank);
+      arena_.emplace(*shared, std::move(others), rank);
+    }
   }
   ~SimTransport() override { close(); }
 
