@@ -10,6 +10,7 @@ namespace rondo::transport {
 namespace {
 
 constexpr int spins_with_free_cores = 2000;  // some 100 us: longer than two futex wake-ups
+constexpr int spins_between_yields = 64;     // some 5 us
 constexpr int yields_before_sleep = 4;
 constexpr int turns_between_others = 32;
 
@@ -101,6 +102,9 @@ bool Progress::wait_until(Transport& hot, base::TimePoint limit, Condition& cond
       continue;
     }
     if (idle < spins_) {
+      // The rank that is waited for may have been placed on this very core: let it run now and then, or both
+      // take turns in spinning and sleeping, which looks like one busy rank, and nobody moves them apart.
+      if (idle % spins_between_yields == spins_between_yields - 1) scheduler().yield();
       base::pause_core();
     } else if (!about_to_sleep) {
       if (!scheduler().simulated()) scheduler().yield();
