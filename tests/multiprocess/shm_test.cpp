@@ -171,8 +171,8 @@ TEST(SharedMemory, RingsAreTakenWhenTheyAreUsed) {
   EXPECT_EQ(taken(), layout.reserved());
   board.raise(go);
   board.await(second, size);
-  const std::size_t rings = (taken() - layout.reserved()) / shm::ring_bytes;
-  EXPECT_EQ((taken() - layout.reserved()) % shm::ring_bytes, 0U);
+  const std::size_t rings = (taken() - layout.reserved()) / layout.ring_bytes();
+  EXPECT_EQ((taken() - layout.reserved()) % layout.ring_bytes(), 0U);
   EXPECT_GE(rings, 1U);
   EXPECT_LE(rings, 2U);  // the receiver may have answered
   board.raise(go);

@@ -16,8 +16,6 @@ namespace rondo::transport::shm {
 inline constexpr std::size_t page_bytes = 4096;
 /// The maker's token.
 inline constexpr std::size_t token_bytes = 64;
-/// Of each ring: one direction of a pair's lane.
-inline constexpr std::size_t ring_bytes = 64 * 1024;
 
 constexpr std::size_t page_up(std::size_t bytes) {
   return (bytes + page_bytes - 1) / page_bytes * page_bytes;
@@ -41,6 +39,8 @@ struct GroupLayout {
   std::size_t ranks;
   std::size_t slot_bytes;
 
+  /// Of each ring: one direction of a pair's lane. Larger rings carry more; there are as many as pairs.
+  std::size_t ring_bytes() const { return (ranks <= 8 ? 256 : ranks <= 32 ? 128 : 64) * std::size_t{1024}; }
   std::size_t published(std::size_t rank) const { return 2 * token_bytes + rank * sizeof(Published); }
   std::size_t ring_index(std::size_t from, std::size_t to, std::size_t lane) const {
     return (from * ranks + to) * lane_count + lane;
@@ -50,7 +50,7 @@ struct GroupLayout {
     return page_up(ring_state(ranks * ranks * lane_count)) + rank * slot_bytes;
   }
   std::size_t reserved() const { return page_up(slot(ranks)); }
-  std::size_t ring(std::size_t index) const { return reserved() + index * ring_bytes; }
+  std::size_t ring(std::size_t index) const { return reserved() + index * ring_bytes(); }
   std::size_t bytes() const { return ring(ranks * ranks * lane_count); }
 };
 

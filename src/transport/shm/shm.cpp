@@ -28,12 +28,13 @@ class GroupMemory {
                               static_cast<std::size_t>(lane));
   }
   ByteRing ring(std::size_t index) noexcept {
-    return {at<RingState>(layout_.ring_state(index)), segment_->data() + layout_.ring(index), ring_bytes};
+    return {at<RingState>(layout_.ring_state(index)), segment_->data() + layout_.ring(index),
+            layout_.ring_bytes()};
   }
   /// False when there is no memory for it: the group has then ended.
   bool reserve_ring(std::size_t index) {
     try {
-      segment_->reserve(layout_.ring(index), ring_bytes);
+      segment_->reserve(layout_.ring(index), layout_.ring_bytes());
       return true;
     } catch (const base::Problem& problem) {
       const int rank = group_->rank();
