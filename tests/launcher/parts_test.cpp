@@ -15,7 +15,7 @@
 #include "run/places.hpp"
 #include "run/words.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::run {
 namespace {
 
 using namespace std::chrono_literals;
@@ -151,4 +151,4 @@ TEST(Words, TellHowAProcessEnded) {
 }
 
 }  // namespace
-}  // namespace rondo::tools
+}  // namespace rondo::tools::run

@@ -59,11 +59,11 @@ std::vector<std::string> environment() {
   return variables;
 }
 
-int run(const RunOptions& options) {
+int launch(const run::RunOptions& options) {
   try {
-    open_standard_descriptors();
-    raise_descriptor_limit();
-    return Launcher(options, environment()).run();
+    run::open_standard_descriptors();
+    run::raise_descriptor_limit();
+    return run::Launcher(options, environment()).run();
   } catch (const std::exception& error) {
     fmt::print(stderr, "rondo run: {}\n", error.what());
     return failed;
@@ -115,19 +115,19 @@ int main_of(std::vector<std::string> arguments) {
   CLI::App app;
   app.formatter_fn([](const CLI::App*, const std::string&, CLI::AppFormatMode) { return std::string(help); });
   app.set_version_flag("--version", "rondo " RONDO_VERSION);
-  RunOptions run_options;
-  const auto program = split_program(arguments);
+  run::RunOptions run_options;
+  const auto program = run::split_program(arguments);
   const auto act_run = [&] {
     if (!program || program->empty())
       return complain("rondo run", "no program given: rondo run -n COUNT -- PROGRAM [ARGUMENTS]");
     run_options.program = *program;
-    return run(run_options);
+    return launch(run_options);
   };
   BenchOptions bench_options;
   InfoOptions info_options;
   OpWords op_words;
   const std::vector<Command> commands = {
-      {add_run(app, run_options), act_run},
+      {run::add_run(app, run_options), act_run},
       {add_bench(app, bench_options), [&] { return bench(bench_options); }},
       {add_info(app, info_options), [&] { return info(info_options, environment()); }},
       {add_op(app, op_words), [&] { return run_op(op_words); }},

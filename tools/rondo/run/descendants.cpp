@@ -14,7 +14,7 @@
 #include <string_view>
 #include <system_error>
 
-namespace rondo::tools {
+namespace rondo::tools::run {
 
 namespace {
 
@@ -65,4 +65,4 @@ void kill_descendants(const std::set<pid_t>& keep) {
   }
 }
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::run

@@ -5,7 +5,7 @@
 
 #include <set>
 
-namespace rondo::tools {
+namespace rondo::tools::run {
 
 /// The children of this process, as /proc shows them; zombies too.
 std::set<pid_t> children_of_this_process();
@@ -17,4 +17,4 @@ void adopt_orphans();
 /// them.
 void kill_descendants(const std::set<pid_t>& keep);
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::run

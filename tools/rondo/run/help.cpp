@@ -1,6 +1,6 @@
 #include "run/help.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::run {
 
 const char* const run_help = R"(rondo run - start a program as the ranks of a job on this host
 
@@ -50,4 +50,4 @@ Examples:
   rondo run -n 8 --timeout 30min --no-prefix -- ./program > result.txt
 )";
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::run

@@ -7,7 +7,7 @@
 
 #include "run/system.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::run {
 
 Input::Input(int terminal, base::Fd pipe) : terminal_(terminal), pipe_(std::move(pipe)) {
   make_nonblocking(pipe_.get());
@@ -43,4 +43,4 @@ void Input::turn() {
   if (ended_ && queue_.empty()) pipe_.reset();
 }
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::run

@@ -9,7 +9,7 @@
 
 #include "base/fd.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::run {
 
 class Input {
  public:
@@ -29,4 +29,4 @@ class Input {
   std::string queue_;
 };
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::run

@@ -13,7 +13,7 @@
 #include "run/places.hpp"
 #include "run/words.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::run {
 
 namespace {
 
@@ -252,4 +252,4 @@ void Launcher::pass_on_reports() {
   for (const std::string& line : lines) say(line);
 }
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::run

@@ -18,7 +18,7 @@
 #include "run/signals.hpp"
 #include "run/system.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::run {
 
 class Launcher {
  public:
@@ -67,4 +67,4 @@ class Launcher {
   std::vector<std::string> reports_;  // of the services' threads
 };
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::run

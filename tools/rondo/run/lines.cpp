@@ -1,6 +1,6 @@
 #include "run/lines.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::run {
 
 void LineCutter::feed(std::string_view bytes, std::string& out) {
   while (!bytes.empty()) {
@@ -32,4 +32,4 @@ void LineCutter::put(std::string_view rest, bool ended, std::string& out) {
   kept_.clear();
 }
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::run

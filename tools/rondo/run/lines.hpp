@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace rondo::tools {
+namespace rondo::tools::run {
 
 /// Hands on whole lines, each behind a prefix. What is kept never grows beyond `most` bytes: a longer line
 /// comes in pieces of that length, each a line of its own where there is a prefix.
@@ -31,4 +31,4 @@ class LineCutter {
   std::string kept_;  // of the line under way
 };
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::run

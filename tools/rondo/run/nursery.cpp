@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
-namespace rondo::tools {
+namespace rondo::tools::run {
 
 Nursery::Nursery(const std::vector<Start>& starts, const sigset_t& signals)
     : commands_(make_pipe()), reports_(make_pipe()) {
@@ -53,4 +53,4 @@ void Nursery::signal_all(int signal) noexcept {
   (void)!::write(commands_.write.get(), &byte, 1);
 }
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::run

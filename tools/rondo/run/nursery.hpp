@@ -13,7 +13,7 @@
 #include "base/fd.hpp"
 #include "run/system.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::run {
 
 /// What a rank starts with. Descriptors belong to whoever made them.
 struct Start {
@@ -64,4 +64,4 @@ class Nursery {
 /// What the process does. Returns its exit status.
 int tend_ranks(const std::vector<Start>& starts, const sigset_t& signals, int commands, int reports);
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::run

@@ -10,7 +10,7 @@
 #include "rondo/config.hpp"
 #include "run/help.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::run {
 
 namespace {
 
@@ -114,4 +114,4 @@ CLI::App* add_run(CLI::App& app, RunOptions& options) {
   return run;
 }
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::run

@@ -10,7 +10,7 @@
 
 #include "base/scheduler.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::run {
 
 enum class OnFailure : std::uint8_t { stop, go_on };
 
@@ -37,4 +37,4 @@ std::optional<std::vector<std::string>> split_program(std::vector<std::string>& 
 /// "60", "1.5s", "250ms", "2min"; nothing when it is no time. Zero is one.
 std::optional<base::Duration> parse_time(std::string_view text);
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::run

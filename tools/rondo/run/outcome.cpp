@@ -8,7 +8,7 @@
 
 #include "run/words.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::run {
 
 namespace {
 
@@ -42,4 +42,4 @@ int Outcome::exit_status() const {
   return other == failures_.end() ? 0 : exit_status_of(other->wait_status);
 }
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::run

@@ -6,7 +6,7 @@
 
 #include "run/options.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::run {
 
 struct Ending {
   int rank = 0;
@@ -45,4 +45,4 @@ class Outcome {
 /// Whether a wait status tells of a failure.
 bool is_failure(int wait_status) noexcept;
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::run

@@ -9,7 +9,7 @@
 
 #include "run/system.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::run {
 
 namespace {
 
@@ -74,4 +74,4 @@ bool Output::over() const noexcept { return sources_.empty() && !out_.has_output
 
 int Output::error() const noexcept { return is_left() ? 0 : out_.error(); }
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::run

@@ -11,7 +11,7 @@
 #include "run/lines.hpp"
 #include "run/sink.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::run {
 
 class Output {
  public:
@@ -54,4 +54,4 @@ class Output {
   std::vector<Source> sources_;
 };
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::run

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
-namespace rondo::tools {
+namespace rondo::tools::run {
 
 namespace {
 
@@ -35,4 +35,4 @@ std::vector<std::string> environment_of(int rank, const RunOptions& options, con
   return variables;
 }
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::run

@@ -6,7 +6,7 @@
 
 #include "run/options.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::run {
 
 /// What all ranks are told of their job.
 struct JobPlace {
@@ -20,4 +20,4 @@ struct JobPlace {
 std::vector<std::string> environment_of(int rank, const RunOptions& options, const JobPlace& place,
                                         const std::vector<std::string>& given);
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::run

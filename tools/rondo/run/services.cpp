@@ -9,7 +9,7 @@
 
 #include "rendezvous/star.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::run {
 
 namespace {
 
@@ -110,4 +110,4 @@ std::optional<base::Problem> Services::reason_to_stop(std::size_t joined) {
   return std::nullopt;
 }
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::run

@@ -15,7 +15,7 @@
 #include "net/socket.hpp"
 #include "run/system.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::run {
 
 /// A secret that ranks can read at offset 0 and nobody can change: 32 random bytes as hexadecimal digits.
 struct Secret {
@@ -56,4 +56,4 @@ class Services {
   base::Thread thread_;
 };
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::run

@@ -5,7 +5,7 @@
 
 #include "run/system.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::run {
 
 Signals::Signals() {
   (void)::signal(SIGPIPE, SIG_IGN);
@@ -23,4 +23,4 @@ int Signals::take() {
                                                                          : 0;
 }
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::run

@@ -5,7 +5,7 @@
 
 #include "base/fd.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::run {
 
 /// Blocks them for this thread and those it starts, so that they come through a descriptor. Broken pipes are
 /// no signal here any more.
@@ -24,4 +24,4 @@ class Signals {
   base::Fd fd_;
 };
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::run

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <climits>
 
-namespace rondo::tools {
+namespace rondo::tools::run {
 
 void Sink::flush() {
   if (broken()) {
@@ -37,4 +37,4 @@ bool same_file(int a, int b) {
          first.st_ino == second.st_ino;
 }
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::run

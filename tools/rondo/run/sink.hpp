@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace rondo::tools {
+namespace rondo::tools::run {
 
 /// Never waits: what cannot be written stays in a queue. The descriptor is not changed, since others may
 /// share it.
@@ -42,4 +42,4 @@ class Sink {
 /// Both are the same file, so that lines of one must not cut those of the other.
 bool same_file(int a, int b);
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::run

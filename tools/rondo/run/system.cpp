@@ -11,7 +11,7 @@
 #include "base/fd.hpp"
 #include "base/problem.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::run {
 
 void throw_errno(const std::string& what) {
   throw base::Problem(ErrorKind::unavailable, -1, what + ": " + base::error_words(errno));
@@ -59,4 +59,4 @@ void Wake::silence() const noexcept {
   (void)!::read(fd_.get(), &count, sizeof(count));
 }
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::run

@@ -7,7 +7,7 @@
 
 #include "base/fd.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::run {
 
 /// Throws Problem(unavailable): "WHAT: " and the words of errno.
 [[noreturn]] void throw_errno(const std::string& what);
@@ -40,4 +40,4 @@ class Wake {
   base::Fd fd_;
 };
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::run

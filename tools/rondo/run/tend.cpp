@@ -18,7 +18,7 @@
 #include "run/descendants.hpp"
 #include "run/nursery.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::run {
 
 namespace {
 
@@ -156,4 +156,4 @@ int tend_ranks(const std::vector<Start>& starts, const sigset_t& signals, int co
   return 0;
 }
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::run

@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-namespace rondo::tools {
+namespace rondo::tools::run {
 
 std::string signal_name(int signal) {
   const char* const name = ::sigabbrev_np(signal);
@@ -28,4 +28,4 @@ int exit_status_of(int wait_status) {
   return WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 128 + WTERMSIG(wait_status);
 }
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::run

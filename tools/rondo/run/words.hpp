@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace rondo::tools {
+namespace rondo::tools::run {
 
 /// "SIGKILL"; "signal 64" where there is no name.
 std::string signal_name(int signal);
@@ -16,4 +16,4 @@ std::string sentence_of(int wait_status);
 /// What a shell would say: the exit status, or 128 + the signal.
 int exit_status_of(int wait_status);
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::run
