@@ -180,6 +180,7 @@ class Comparison:
             "trips_ns": [before, None],
             "turns": {},
         }
+        self.rounds.append(this)  # now, so that an interrupted round is not lost
         # Every round begins with another one, so that nobody always comes after the same.
         start = number_of_round % len(self.contestants)
         for contestant in self.contestants[start:] + self.contestants[:start]:
@@ -204,7 +205,6 @@ class Comparison:
                     }
                 )
         this["trips_ns"][1] = trip(self.probe)
-        self.rounds.append(this)
 
 
 def progress(text):

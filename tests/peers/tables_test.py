@@ -135,6 +135,10 @@ class Targets(unittest.TestCase):
     def test_an_unknown_distance_is_held_to_the_target(self):
         self.assertIs(self.judged(0.99, 1.0, 4, trips=(None, None)), False)
 
+    def test_a_round_that_was_interrupted_has_one_trip(self):
+        self.assertIs(self.judged(0.76, 1.0, 4, trips=(55.0, None)), False)
+        self.assertIs(self.judged(0.76, 1.0, 4, trips=(155.0, None)), True)
+
     def test_ahead_is_not_level(self):
         self.assertIs(self.judged(1.0, 1.0, 64, test="sendrecv"), False)
         self.assertIs(self.judged(0.99, 1.0, 64, test="sendrecv"), True)
