@@ -11,6 +11,9 @@ using net::Moved;
 
 constexpr auto ordered = std::memory_order_seq_cst;
 
+// Of a write, told to the reader at once: large enough that the line of the count is not fought over.
+constexpr std::size_t piece_bytes = std::size_t{16} << 10;
+
 constexpr ByteRing::Result closed{{Moved::State::closed, 0}, false};
 constexpr ByteRing::Result blocked{{Moved::State::blocked, 0}, false};
 
@@ -42,6 +45,11 @@ ByteRing::Result ByteRing::write(std::span<const std::byte> first,
   }
   const std::size_t room = capacity_ - static_cast<std::size_t>(used);
   std::size_t moved = copy_in(at, first, room);
+  // The reader begins while the rest is being copied.
+  for (; second.size() > piece_bytes && room - moved > piece_bytes; second = second.subspan(piece_bytes)) {
+    moved += copy_in(at + moved, second.first(piece_bytes), piece_bytes);
+    state_.written.store(at + moved, std::memory_order_release);
+  }
   moved += copy_in(at + moved, second, room - moved);
   state_.written.store(at + moved, ordered);
   return {{Moved::State::ok, moved}, true};

@@ -285,7 +285,8 @@ struct Course {
 class TwoThreads : public testing::TestWithParam<Course> {};
 INSTANTIATE_TEST_SUITE_P(ByteRing, TwoThreads,
                          testing::Values(Course{1, 20'000}, Course{7, 200'000}, Course{4099, 3U << 20U},
-                                         Course{65'537, 6U << 20U}),
+                                         Course{65'537, 6U << 20U},
+                                         Course{std::size_t{1} << 18U, 12U << 20U}),
                          [](const auto& each) { return "capacity_" + std::to_string(each.param.capacity); });
 
 // Every byte arrives once, in order, and neither side sleeps through a change.
