@@ -9,8 +9,10 @@ namespace rondo::transport {
 
 namespace {
 
-constexpr int spins_with_free_cores = 2000;  // some 100 us: longer than two futex wake-ups
-constexpr int spins_between_yields = 64;     // some 5 us
+constexpr int spins_with_free_cores = 2000;
+constexpr int spins_between_looks = 32;                                // at the clock
+constexpr base::Duration spin_limit = std::chrono::microseconds(100);  // longer than two futex wake-ups
+constexpr base::Duration spin_between_yields = std::chrono::microseconds(10);
 constexpr int yields_before_sleep = 4;
 constexpr int turns_between_others = 32;
 
@@ -85,35 +87,65 @@ class Progress::Drowsy {
   bool announced_ = false;
 };
 
+// How a waiter passes fruitless turns: it spins, if a core is free for every rank, then yields, then sleeps.
+// Spinning, it yields now and then: the rank that is waited for may have been placed on this very core, and
+// two that take turns in spinning and sleeping look like one busy rank, which nobody moves apart.
+class Progress::Patience {
+ public:
+  Patience(base::Scheduler& scheduler, int spins) noexcept : scheduler_(scheduler), spins_(spins) {}
+
+  bool at_end() const noexcept { return idle_ >= spins_ + yields_before_sleep; }
+  void renew() noexcept { idle_ = 0; }
+  void pass() {
+    if (idle_ < spins_) {
+      if (idle_ % spins_between_looks == spins_between_looks - 1) look_at_clock();
+      base::pause_core();
+    } else if (!scheduler_.simulated()) {
+      scheduler_.yield();
+    }
+    ++idle_;
+  }
+
+ private:
+  void look_at_clock() {
+    const base::TimePoint now = scheduler_.now();
+    if (idle_ < spins_between_looks) {
+      began_ = yielded_ = now;
+    } else if (now - began_ >= spin_limit) {
+      idle_ = spins_;
+    } else if (now - yielded_ >= spin_between_yields) {
+      scheduler_.yield();
+      yielded_ = now;
+    }
+  }
+
+  base::Scheduler& scheduler_;
+  const int spins_;
+  int idle_ = 0;
+  base::TimePoint began_{};
+  base::TimePoint yielded_{};
+};
+
 bool Progress::wait_until(Transport& hot, base::TimePoint limit, Condition& condition) {
-  int idle = 0;
+  Patience patience(scheduler(), spins_);
   Drowsy drowsy(bell_);
   for (int round = 0;; ++round) {
     if (scheduler().simulated()) scheduler().yield();
-    const bool about_to_sleep = idle >= spins_ + yields_before_sleep;
+    const bool about_to_sleep = patience.at_end();
     if (about_to_sleep) drowsy.announce();
     const std::uint32_t ticket = bell_.ticket();
     const Turn result = turn(hot, about_to_sleep || round % turns_between_others == 0, condition);
     if (result == Turn::met) return true;
     if (result == Turn::moved) {
-      idle = 0;
+      patience.renew();
       drowsy.wake();
       if (round % turns_between_others == 0 && scheduler().now() >= limit) return false;
-      continue;
-    }
-    if (idle < spins_) {
-      // The rank that is waited for may have been placed on this very core: let it run now and then, or both
-      // take turns in spinning and sleeping, which looks like one busy rank, and nobody moves them apart.
-      if (idle % spins_between_yields == spins_between_yields - 1) scheduler().yield();
-      base::pause_core();
     } else if (!about_to_sleep) {
-      if (!scheduler().simulated()) scheduler().yield();
+      patience.pass();
     } else {
       if (scheduler().now() >= limit) return false;
-      sleep(ticket, limit);
-      continue;  // stays about to sleep: a wake-up that changes nothing costs one turn
+      sleep(ticket, limit);  // stays about to sleep: a wake-up that changes nothing costs one turn
     }
-    ++idle;
   }
 }
 

@@ -48,6 +48,7 @@ class Progress {
  private:
   enum class Turn : std::uint8_t { met, moved, idle };
   class Drowsy;
+  class Patience;
   Turn turn(Transport& hot, bool everything, Condition& condition);
   void sleep(std::uint32_t ticket, base::TimePoint limit);
 
