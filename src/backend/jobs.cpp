@@ -5,6 +5,7 @@
 #include <exception>
 #include <mutex>
 
+#include "base/cores.hpp"
 #include "base/log.hpp"
 #include "base/problem.hpp"
 #include "net/address.hpp"
@@ -31,9 +32,7 @@ std::shared_ptr<GroupBackend> over_shm(const std::shared_ptr<Job>& job, base::De
   return make_mesh(std::move(engine), std::move(wires), {});
 }
 
-}  // namespace
-
-std::shared_ptr<GroupBackend> join_job(std::shared_ptr<Job> job, base::Deadline& deadline) {
+std::shared_ptr<GroupBackend> join(const std::shared_ptr<Job>& job, base::Deadline& deadline) {
   const Config& config = job->config();
   if (config.backend == Backend::tcp) return over_tcp(job, deadline);
   if (config.backend == Backend::shm) return over_shm(job, deadline);
@@ -46,6 +45,20 @@ std::shared_ptr<GroupBackend> join_job(std::shared_ptr<Job> job, base::Deadline&
     base::Log(config.log).warn(fmt::format("no shared memory, tcp instead: {}", problem.what()));
     return over_tcp(job, deadline);
   }
+}
+
+// Set-up wakes ranks one by one, and the scheduler likes to keep who is woken on the waker's core. Ranks that
+// have a core each begin on one each.
+void spread(const Identity& identity) noexcept {
+  if (identity.local_size <= base::usable_cores()) base::visit_core(identity.local_rank);
+}
+
+}  // namespace
+
+std::shared_ptr<GroupBackend> join_job(std::shared_ptr<Job> job, base::Deadline& deadline) {
+  auto group = join(job, deadline);
+  spread(group->identity());
+  return group;
 }
 
 std::vector<std::shared_ptr<GroupBackend>> job_group(int size, const Config& config) {

@@ -45,4 +45,23 @@ int usable_cores() noexcept {
   return cores;
 }
 
+void visit_core(int index) noexcept {
+#ifdef __linux__
+  cpu_set_t mask;
+  CPU_ZERO(&mask);
+  if (index < 0 || sched_getaffinity(0, sizeof(mask), &mask) != 0) return;
+  int left = index % std::max(1, CPU_COUNT(&mask));
+  for (int core = 0; core < CPU_SETSIZE; ++core) {
+    if (!CPU_ISSET(core, &mask) || left-- > 0) continue;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(core, &one);
+    if (sched_setaffinity(0, sizeof(one), &one) == 0) (void)sched_setaffinity(0, sizeof(mask), &mask);
+    return;
+  }
+#else
+  (void)index;
+#endif
+}
+
 }  // namespace rondo::base

@@ -2,7 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#ifdef __linux__
+#include <sched.h>
+#endif
+
 #include <thread>
+#include <vector>
 
 namespace {
 
@@ -16,5 +21,29 @@ TEST(Cores, at_least_one_and_no_more_than_the_machine_has) {
   }
   EXPECT_EQ(usable_cores(), usable_cores());
 }
+
+#ifdef __linux__
+TEST(Cores, a_visit_moves_the_thread_and_leaves_its_affinity) {
+  cpu_set_t before;
+  ASSERT_EQ(sched_getaffinity(0, sizeof(before), &before), 0);
+  std::vector<int> cores;
+  for (int core = 0; core < CPU_SETSIZE; ++core) {
+    if (CPU_ISSET(core, &before)) cores.push_back(core);
+  }
+  for (std::size_t index = 0; index < 2 * cores.size(); ++index) {
+    // The scheduler may move it on before one can look.
+    bool seen = false;
+    for (int attempt = 0; attempt < 1000 && !seen; ++attempt) {
+      rondo::base::visit_core(static_cast<int>(index));
+      seen = sched_getcpu() == cores[index % cores.size()];
+    }
+    EXPECT_TRUE(seen) << index;
+  }
+  rondo::base::visit_core(-1);
+  cpu_set_t after;
+  ASSERT_EQ(sched_getaffinity(0, sizeof(after), &after), 0);
+  EXPECT_TRUE(CPU_EQUAL(&before, &after));
+}
+#endif
 
 }  // namespace
