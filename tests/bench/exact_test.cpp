@@ -7,7 +7,7 @@
 #include "bench/workload.hpp"
 #include "rondo/rondo.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::bench {
 namespace {
 
 /// `body(group)` on every rank of a group of threads.
@@ -127,4 +127,4 @@ TEST(BenchWorkload, OperationsOfACall) {
 }
 
 }  // namespace
-}  // namespace rondo::tools
+}  // namespace rondo::tools::bench

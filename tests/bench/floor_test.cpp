@@ -7,7 +7,7 @@
 #include "bench/floor_model.hpp"
 #include "bench/floor_report.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::bench {
 namespace {
 
 TEST(BenchCurve, IsStraightOnLogarithmicAxes) {
@@ -166,4 +166,4 @@ TEST(BenchFloor, EndsEarlyWithWhatThereIs) {
 }
 
 }  // namespace
-}  // namespace rondo::tools
+}  // namespace rondo::tools::bench

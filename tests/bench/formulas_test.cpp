@@ -11,7 +11,7 @@
 #include "bench/options.hpp"
 #include "bench/report.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::bench {
 namespace {
 
 TEST(BenchFormulas, BusBandwidth) {
@@ -204,4 +204,4 @@ TEST(BenchRank, EndsEarlyWithWhatThereIs) {
 }
 
 }  // namespace
-}  // namespace rondo::tools
+}  // namespace rondo::tools::bench

@@ -8,7 +8,7 @@
 #include "bench/report.hpp"
 #include "rondo/rondo.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::bench {
 namespace {
 
 template <class Body>
@@ -152,4 +152,4 @@ TEST(BenchReport, CsvHasAllColumnsAlways) {
 }
 
 }  // namespace
-}  // namespace rondo::tools
+}  // namespace rondo::tools::bench

@@ -11,7 +11,7 @@
 
 namespace {
 
-using namespace rondo::tools;
+using namespace rondo::tools::op;
 
 void require(bool condition) {
   if (!condition) std::abort();

@@ -14,7 +14,7 @@
 
 #include "op/npy_dict.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::op {
 namespace {
 
 NpyHeader parse(const std::string& file) { return parse_npy(std::as_bytes(std::span(file))); }
@@ -209,4 +209,4 @@ TEST(Npy, QuotesAreShortAndPrintable) {
 }
 
 }  // namespace
-}  // namespace rondo::tools
+}  // namespace rondo::tools::op

@@ -123,14 +123,14 @@ int main_of(std::vector<std::string> arguments) {
     run_options.program = *program;
     return launch(run_options);
   };
-  BenchOptions bench_options;
-  InfoOptions info_options;
-  OpWords op_words;
+  bench::BenchOptions bench_options;
+  info::InfoOptions info_options;
+  op::OpWords op_words;
   const std::vector<Command> commands = {
       {run::add_run(app, run_options), act_run},
-      {add_bench(app, bench_options), [&] { return bench(bench_options); }},
-      {add_info(app, info_options), [&] { return info(info_options, environment()); }},
-      {add_op(app, op_words), [&] { return run_op(op_words); }},
+      {bench::add_bench(app, bench_options), [&] { return bench::bench(bench_options); }},
+      {info::add_info(app, info_options), [&] { return info::info(info_options, environment()); }},
+      {op::add_op(app, op_words), [&] { return op::run_op(op_words); }},
   };
   std::ranges::reverse(arguments);  // as CLI11 takes them
   try {

@@ -17,7 +17,7 @@
 #include "bench/report.hpp"
 #include "bench/runner.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::bench {
 
 namespace {
 
@@ -166,4 +166,4 @@ int bench(const BenchOptions& options) {
   }
 }
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::bench

@@ -7,7 +7,7 @@
 #include "bench/options.hpp"
 #include "rondo/group.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::bench {
 
 /// On every rank. `out` is where rank 0 reports, null on the others. `stop`: asked now and then whether to
 /// end early. Gives the exit status: 0, 1 when an element was wrong, 130 when it was ended early. Throws
@@ -19,4 +19,4 @@ int bench_rank(const Group& group, const BenchOptions& options, std::ostream* ou
 /// status: 2 for wrong usage too.
 int bench(const BenchOptions& options);
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::bench

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-namespace rondo::tools {
+namespace rondo::tools::bench {
 
 namespace {
 
@@ -71,4 +71,4 @@ Field make_field(const Group& control, const BenchOptions& options) {
   return field;
 }
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::bench

@@ -7,7 +7,7 @@
 #include "bench/options.hpp"
 #include "rondo/group.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::bench {
 
 struct Contender {
   std::string name;
@@ -31,4 +31,4 @@ std::vector<std::string> distinct_names(const std::vector<Backend>& backends);
 /// The bytes of every rank, by rank. Collective.
 std::vector<std::string> exchange_over(const Group& control, const std::string& mine);
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::bench

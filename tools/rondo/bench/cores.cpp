@@ -11,7 +11,7 @@
 #include "base/cores.hpp"
 #include "base/fd.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::bench {
 
 namespace {
 
@@ -69,4 +69,4 @@ void on_cores(const std::vector<int>& cores, const std::function<void(std::size_
   if (first) std::rethrow_exception(first);
 }
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::bench

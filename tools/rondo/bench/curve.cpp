@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace rondo::tools {
+namespace rondo::tools::bench {
 
 const Curve::Point* Curve::find(std::size_t bytes) const noexcept {
   const auto found = std::ranges::find(points_, bytes, &Point::bytes);
@@ -30,4 +30,4 @@ double Curve::rate(double bytes) const noexcept {
   return inside / at(inside);
 }
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::bench

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace rondo::tools {
+namespace rondo::tools::bench {
 
 class Curve {
  public:
@@ -30,4 +30,4 @@ class Curve {
   std::vector<Point> points_;
 };
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::bench

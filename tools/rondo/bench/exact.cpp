@@ -6,7 +6,7 @@
 #include <cstring>
 #include <type_traits>
 
-namespace rondo::tools {
+namespace rondo::tools::bench {
 
 namespace {
 
@@ -179,4 +179,4 @@ std::size_t count_wrong(const ConstView& got, const ConstView& expected) {
   return wrong;
 }
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::bench

@@ -6,7 +6,7 @@
 
 #include "rondo/view.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::bench {
 
 /// A reduction over so many ranks.
 struct Reduction {
@@ -27,4 +27,4 @@ void fill_poison(const View& out);
 /// How many elements differ in any bit. Both have the same number of elements.
 std::size_t count_wrong(const ConstView& got, const ConstView& expected);
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::bench

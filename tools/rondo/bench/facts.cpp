@@ -10,7 +10,7 @@
 #include "base/cores.hpp"
 #include "bench/floor.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::bench {
 
 namespace {
 
@@ -109,4 +109,4 @@ Json facts_of(const Field& field, const BenchOptions& options, std::optional<dou
   return facts;
 }
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::bench

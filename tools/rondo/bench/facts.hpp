@@ -8,7 +8,7 @@
 #include "bench/contenders.hpp"
 #include "bench/options.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::bench {
 
 /// The machine and the version.
 nlohmann::ordered_json machine_facts();
@@ -18,4 +18,4 @@ std::string header_text(const nlohmann::ordered_json& header);
 /// `trip`: between two cores, before the first row.
 nlohmann::ordered_json facts_of(const Field& field, const BenchOptions& options, std::optional<double> trip);
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::bench

@@ -5,7 +5,7 @@
 #include "bench/floor_sockets.hpp"
 #include "bench/floor_trips.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::bench {
 
 std::vector<std::size_t> FloorPlan::sizes_within(std::size_t most) const {
   std::vector<std::size_t> within = sizes;
@@ -23,4 +23,4 @@ Floors measure_floors(const FloorPlan& plan, const std::function<bool()>& stop) 
   return floors;
 }
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::bench

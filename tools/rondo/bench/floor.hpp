@@ -9,7 +9,7 @@
 
 #include "bench/curve.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::bench {
 
 /// One way between two ends and no data to speak of, in seconds.
 struct Trips {
@@ -67,4 +67,4 @@ std::optional<double> cross_core_trip();
 /// does when nobody disturbs. `stop`: asked between figures whether to leave out the rest.
 Floors measure_floors(const FloorPlan& plan, const std::function<bool()>& stop);
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::bench

@@ -12,7 +12,7 @@
 #include "bench/cores.hpp"
 #include "bench/lockstep.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::bench {
 
 namespace {
 
@@ -136,4 +136,4 @@ void measure_pull(Floors& floors, const FloorPlan& plan, const std::function<boo
   }
 }
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::bench

@@ -5,11 +5,11 @@
 
 #include "bench/floor.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::bench {
 
 /// memcpy and addition on one core and on all.
 void measure_memory(Floors& floors, const FloorPlan& plan, const std::function<bool()>& stop);
 /// process_vm_readv, of this process's own memory: what it costs where it is allowed.
 void measure_pull(Floors& floors, const FloorPlan& plan, const std::function<bool()>& stop);
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::bench

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace rondo::tools {
+namespace rondo::tools::bench {
 
 namespace {
 
@@ -122,4 +122,4 @@ std::optional<double> floor_of(const Floors& floors, Backend backend, const Floo
   return std::nullopt;
 }
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::bench

@@ -8,7 +8,7 @@
 #include "bench/verb.hpp"
 #include "rondo/config.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::bench {
 
 struct FloorCall {
   BenchVerb verb;
@@ -23,4 +23,4 @@ struct FloorCall {
 /// too small to count, a machine with one core.
 std::optional<double> floor_of(const Floors& floors, Backend backend, const FloorCall& call);
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::bench

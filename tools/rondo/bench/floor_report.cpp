@@ -8,7 +8,7 @@
 
 #include "bench/facts.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::bench {
 
 namespace {
 
@@ -182,4 +182,4 @@ int bench_floor(const BenchOptions& options, std::ostream& out, const std::funct
   return interrupted ? interrupted_status : 0;
 }
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::bench

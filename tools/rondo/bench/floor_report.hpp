@@ -9,7 +9,7 @@
 #include "bench/floor.hpp"
 #include "bench/options.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::bench {
 
 /// A figure that does not depend on a size.
 struct FloorFigure {
@@ -36,4 +36,4 @@ void print_floors(const Floors& floors, const BenchOptions& options, bool interr
 /// not fit.
 int bench_floor(const BenchOptions& options, std::ostream& out, const std::function<bool()>& stop);
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::bench

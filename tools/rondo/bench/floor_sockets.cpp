@@ -19,7 +19,7 @@
 #include "bench/lockstep.hpp"
 #include "net/socket.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::bench {
 
 namespace {
 
@@ -216,4 +216,4 @@ void measure_sockets(Floors& floors, const FloorPlan& plan, const std::function<
   measure_exchange(floors.local.exchange, local_pair, plan, stop);
 }
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::bench

@@ -16,7 +16,7 @@
 #include "bench/lockstep.hpp"
 #include "bench/measure.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::bench {
 
 namespace {
 
@@ -100,4 +100,4 @@ void measure_small_things(Floors& floors, const FloorPlan& plan, const std::func
   floors.futex_one_core = futex_trip({cores[0], cores[0]}, plan.seconds);
 }
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::bench

@@ -1,6 +1,6 @@
 #include "bench/help.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::bench {
 
 const char* const bench_help = R"(rondo bench - measure collectives and messages
 
@@ -74,4 +74,4 @@ Examples:
   rondo run -n 4 --backend tcp -- rondo bench latency bandwidth -d uint8 --json -o result.json
 )";
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::bench

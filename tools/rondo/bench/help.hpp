@@ -1,8 +1,8 @@
 #pragma once
 /// What `rondo bench --help` says.
 
-namespace rondo::tools {
+namespace rondo::tools::bench {
 
 extern const char* const bench_help;
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::bench

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace rondo::tools {
+namespace rondo::tools::bench {
 
 class Lockstep {
  public:
@@ -71,4 +71,4 @@ class Lockstep {
   std::atomic<std::size_t> round_{0};
 };
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::bench

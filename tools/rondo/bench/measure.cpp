@@ -4,7 +4,7 @@
 #include <chrono>
 #include <cmath>
 
-namespace rondo::tools {
+namespace rondo::tools::bench {
 
 namespace {
 
@@ -175,4 +175,4 @@ double clock_cost() {
   return least;
 }
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::bench

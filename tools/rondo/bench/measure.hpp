@@ -10,7 +10,7 @@
 
 #include "rondo/group.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::bench {
 
 enum class Mode : std::uint8_t {
   back_to_back,  ///< a sample is a batch of calls with nothing between them
@@ -58,4 +58,4 @@ std::vector<Timing> measure(const Group& control, std::span<const std::function<
 /// What one look at the clock costs, in seconds: the least of a few means.
 double clock_cost();
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::bench

@@ -10,7 +10,7 @@
 
 #include "bench/help.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::bench {
 
 namespace {
 
@@ -240,4 +240,4 @@ std::vector<std::size_t> counts_of_sweep(const BenchOptions& options, BenchVerb 
   return counts;
 }
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::bench

@@ -12,7 +12,7 @@
 #include "bench/verb.hpp"
 #include "rondo/config.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::bench {
 
 enum class Format : std::uint8_t { table, csv, json };
 enum class Placement : std::uint8_t { out, in, both };
@@ -60,4 +60,4 @@ std::vector<BenchTest> choose_tests(const BenchOptions& options, int ranks);
 /// Counts of one test from -b to -e by -f; equal ones are there once.
 std::vector<std::size_t> counts_of_sweep(const BenchOptions& options, BenchVerb verb, int ranks);
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::bench

@@ -4,7 +4,7 @@
 
 #include <cstdio>
 
-namespace rondo::tools {
+namespace rondo::tools::bench {
 
 // Rows differ, so this is the guess of one who has seen the ones before.
 std::string ProgressLine::left_text(Clock::time_point now) const {
@@ -34,4 +34,4 @@ void ProgressLine::clear() {
   shown_ = false;
 }
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::bench

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-namespace rondo::tools {
+namespace rondo::tools::bench {
 
 enum class Telling : std::uint8_t {
   silent,
@@ -39,4 +39,4 @@ class ProgressLine {
   Clock::time_point next_ = start_;
 };
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::bench

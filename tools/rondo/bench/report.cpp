@@ -7,7 +7,7 @@
 #include "bench/facts.hpp"
 #include "bench/floor.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::bench {
 
 namespace {
 
@@ -181,4 +181,4 @@ std::unique_ptr<Report> make_report(Format format, Columns columns, std::ostream
   return nullptr;
 }
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::bench

@@ -10,7 +10,7 @@
 
 #include "bench/options.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::bench {
 
 /// One line of the result.
 struct Row {
@@ -58,4 +58,4 @@ class Report {
 };
 std::unique_ptr<Report> make_report(Format format, Columns columns, std::ostream& out);
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::bench

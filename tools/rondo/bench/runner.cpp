@@ -8,7 +8,7 @@
 
 #include "bench/floor_model.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::bench {
 
 namespace {
 
@@ -131,4 +131,4 @@ void Runner::fill(Row& row, const Planned& planned, const Contender& contender, 
                        {test->verb, row.bytes, ranks, what.in_place, options_.effort.mode == Mode::fenced});
 }
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::bench

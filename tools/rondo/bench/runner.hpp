@@ -11,7 +11,7 @@
 #include "bench/report.hpp"
 #include "bench/workload.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::bench {
 
 class Runner {
  public:
@@ -44,4 +44,4 @@ class Runner {
   Ending ending_;
 };
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::bench

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-namespace rondo::tools {
+namespace rondo::tools::bench {
 
 namespace {
 
@@ -84,4 +84,4 @@ std::size_t bytes_for(BenchVerb verb, std::size_t count, DType dtype, int ranks)
   return count * size_of(dtype) * parts;
 }
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::bench

@@ -10,7 +10,7 @@
 
 #include "rondo/dtype.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::bench {
 
 enum class BenchVerb : std::uint8_t {
   all_reduce,
@@ -58,4 +58,4 @@ std::size_t count_for(BenchVerb verb, std::size_t bytes, DType dtype, int ranks)
 /// The size column: bytes that `count` stands for.
 std::size_t bytes_for(BenchVerb verb, std::size_t count, DType dtype, int ranks) noexcept;
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::bench

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-namespace rondo::tools {
+namespace rondo::tools::bench {
 
 namespace {
 
@@ -203,4 +203,4 @@ std::size_t Workload::wrong() {
   return count_wrong(out_, expected.view());
 }
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::bench

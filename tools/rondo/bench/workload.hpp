@@ -8,7 +8,7 @@
 #include "bench/verb.hpp"
 #include "rondo/group.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::bench {
 
 /// What is measured in one row.
 struct Case {
@@ -51,4 +51,4 @@ class Workload {
   View out_;  // what this rank gets
 };
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::bench

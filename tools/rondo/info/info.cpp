@@ -9,7 +9,7 @@
 #include "rondo/group.hpp"
 #include "rondo/info.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::info {
 
 namespace {
 
@@ -104,4 +104,4 @@ int info(const InfoOptions& options, const std::vector<std::string>& environment
   }
 }
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::info

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace rondo::tools {
+namespace rondo::tools::info {
 
 struct InfoOptions {
   bool json = false;
@@ -25,4 +25,4 @@ Json collect_info(const std::vector<std::string>& environment);
 /// The same content for people.
 std::string info_text(const Json& info);
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::info

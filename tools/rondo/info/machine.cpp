@@ -14,7 +14,7 @@
 #include "base/cores.hpp"
 #include "info/sections.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::info {
 
 namespace {
 
@@ -147,4 +147,4 @@ Json limits_section() {
   return limits;
 }
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::info

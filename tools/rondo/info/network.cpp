@@ -6,7 +6,7 @@
 #include "info/sections.hpp"
 #include "net/interface.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::info {
 
 namespace {
 
@@ -66,4 +66,4 @@ Json interfaces_section(const Config& config) {
   return section;
 }
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::info

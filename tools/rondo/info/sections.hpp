@@ -7,7 +7,7 @@
 #include "info/info.hpp"
 #include "rondo/config.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::info {
 
 /// name, value (null: not set), origin ("environment" or "default"), and for one that cannot be used an
 /// error. Variables that look like settings and are none stand at the end.
@@ -24,4 +24,4 @@ Json topology_section();
 Json interfaces_section(const Config& config);
 Json limits_section();
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::info

@@ -7,7 +7,7 @@
 #include "base/config_parse.hpp"
 #include "info/sections.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::info {
 
 namespace {
 
@@ -109,4 +109,4 @@ Json settings_section(const std::vector<std::string>& environment) {
   return settings;
 }
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::info

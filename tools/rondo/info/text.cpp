@@ -3,7 +3,7 @@
 #include "info/info.hpp"
 #include "rondo/info.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::info {
 
 namespace {
 
@@ -104,4 +104,4 @@ std::string info_text(const Json& info) {
   return text + "\nSelection of algorithms (the first row that fits)\n" + selection_text();
 }
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::info

@@ -15,7 +15,7 @@
 #include <system_error>
 #include <utility>
 
-namespace rondo::tools {
+namespace rondo::tools::op {
 
 namespace {
 
@@ -168,4 +168,4 @@ void Output::commit() {
   if (at) fsync(at.get());
 }
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::op

@@ -10,7 +10,7 @@
 #include "op/npy.hpp"
 #include "op/temporaries.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::op {
 
 /// Memory that mmap gave; unmapped at the end.
 class Mapping {
@@ -83,4 +83,4 @@ class Output {
   Mapping mapping_;
 };
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::op

@@ -1,6 +1,6 @@
 #include "op/help.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::op {
 
 const char* const op_help = R"(rondo op - a collective on NumPy's .npy files
 
@@ -44,4 +44,4 @@ complex128, with at most 8 axes.
 Exit status: 0 done; 1 failed; 2 wrong usage.
 )";
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::op

@@ -10,7 +10,7 @@
 #include "op/npy_dict.hpp"
 #include "rondo/error.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::op {
 
 namespace {
 
@@ -155,4 +155,4 @@ std::string make_npy_header(DType dtype, std::span<const std::int64_t> shape) {
   return header + dict;
 }
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::op

@@ -10,7 +10,7 @@
 #include "rondo/dtype.hpp"
 #include "rondo/view.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::op {
 
 /// What a header says.
 struct NpyHeader {
@@ -34,4 +34,4 @@ std::string make_npy_header(DType dtype, std::span<const std::int64_t> shape);
 /// The name in a header, such as "<f4"; empty where NumPy has none (bfloat16, float8).
 std::string_view npy_name(DType dtype) noexcept;
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::op

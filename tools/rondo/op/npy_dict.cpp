@@ -6,7 +6,7 @@
 #include <optional>
 #include <stdexcept>
 
-namespace rondo::tools {
+namespace rondo::tools::op {
 
 namespace {
 
@@ -157,4 +157,4 @@ std::string quote(std::string_view text) {
   return fmt::format("\"{}{}\"", out, text.size() > most ? "..." : "");
 }
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::op

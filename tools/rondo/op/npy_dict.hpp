@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace rondo::tools {
+namespace rondo::tools::op {
 
 struct NpyDict {
   std::string descr;  ///< the type's name
@@ -22,4 +22,4 @@ NpyDict parse_npy_dict(std::string_view text);
 /// `text` in quotes for a message: not too long, and without bytes that a terminal would act on.
 std::string quote(std::string_view text);
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::op

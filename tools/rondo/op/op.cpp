@@ -12,7 +12,7 @@
 #include "rondo/config.hpp"
 #include "rondo/group.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::op {
 
 namespace {
 
@@ -60,4 +60,4 @@ int run_op(const OpWords& words) {
   }
 }
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::op

@@ -3,9 +3,9 @@
 
 #include "op/options.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::op {
 
 /// Runs what was asked for; says what went wrong on standard error. Returns the exit status.
 int run_op(const OpWords& words);
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::op

@@ -12,7 +12,7 @@
 
 #include "op/help.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::op {
 
 namespace {
 
@@ -211,4 +211,4 @@ bool names_each_rank(std::string_view pattern) noexcept {
   return pattern.find("{rank}") != std::string_view::npos;
 }
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::op

@@ -12,7 +12,7 @@
 
 #include "rondo/dtype.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::op {
 
 /// What is done; the names of the command line are in options.cpp.
 enum class OpKind : std::uint8_t {
@@ -74,4 +74,4 @@ std::string file_name(std::string pattern, int rank, int size);
 /// Whether the names that `pattern` gives differ between ranks.
 bool names_each_rank(std::string_view pattern) noexcept;
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::op

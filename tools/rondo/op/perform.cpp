@@ -11,7 +11,7 @@
 #include "op/plan.hpp"
 #include "op/progress.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::op {
 
 namespace {
 
@@ -175,4 +175,4 @@ void perform(const Group& group, const OpOptions& options, Temporaries& temporar
   if (output) output->commit();
 }
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::op

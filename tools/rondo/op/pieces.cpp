@@ -4,7 +4,7 @@
 #include <cstring>
 #include <numeric>
 
-namespace rondo::tools {
+namespace rondo::tools::op {
 
 namespace {
 
@@ -81,4 +81,4 @@ std::size_t piece_count(std::size_t longest, std::size_t step) noexcept {
   return std::max<std::size_t>(1, longest / step + (longest % step > 0 ? 1 : 0));
 }
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::op

@@ -9,7 +9,7 @@
 #include "op/options.hpp"
 #include "rondo/view.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::op {
 
 /// Parts that lie one behind the other, and where a piece of them is. No parts: nothing, in any piece.
 class Pieces {
@@ -79,4 +79,4 @@ class Sink {
 /// an operation on nothing is still checked by the library.
 std::size_t piece_count(std::size_t longest, std::size_t step) noexcept;
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::op

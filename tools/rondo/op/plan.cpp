@@ -7,7 +7,7 @@
 #include <span>
 #include <stdexcept>
 
-namespace rondo::tools {
+namespace rondo::tools::op {
 
 namespace {
 
@@ -319,4 +319,4 @@ Plan make_plan(const OpOptions& options, const std::vector<Brought>& brought, in
   return Planner(options, brought, rank).plan();
 }
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::op

@@ -10,7 +10,7 @@
 #include "op/options.hpp"
 #include "rondo/group.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::op {
 
 /// One rank's contribution, as the others are told.
 struct Brought {
@@ -45,4 +45,4 @@ std::vector<Brought> meet(const Group& group, const std::optional<NpyHeader>& he
 /// Throws std::runtime_error that names the files when what was brought does not go together.
 Plan make_plan(const OpOptions& options, const std::vector<Brought>& brought, int rank);
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::op

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <utility>
 
-namespace rondo::tools {
+namespace rondo::tools::op {
 
 Progress::Progress(How how, std::string name, std::size_t pieces)
     : how_(how), name_(std::move(name)), pieces_(pieces) {}
@@ -32,4 +32,4 @@ void Progress::tell(std::size_t done, std::size_t bytes) {
   }
 }
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::op

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-namespace rondo::tools {
+namespace rondo::tools::op {
 
 class Progress {
  public:
@@ -36,4 +36,4 @@ class Progress {
   bool told_ = false;
 };
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::op

@@ -13,7 +13,7 @@
 #include <cstdio>
 #include <stdexcept>
 
-namespace rondo::tools {
+namespace rondo::tools::op {
 
 namespace {
 
@@ -90,4 +90,4 @@ void Temporaries::watch() {
   end_by(static_cast<int>(info.ssi_signo));
 }
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::op

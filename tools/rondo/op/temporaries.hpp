@@ -8,7 +8,7 @@
 
 #include "base/fd.hpp"
 
-namespace rondo::tools {
+namespace rondo::tools::op {
 
 /// Makes temporary files, and removes those that are left when SIGINT, SIGTERM, SIGHUP or SIGQUIT comes; the
 /// process then ends by that signal. Make it before any other thread: threads made later inherit that these
@@ -36,4 +36,4 @@ class Temporaries {
   std::thread watcher_;
 };
 
-}  // namespace rondo::tools
+}  // namespace rondo::tools::op
