@@ -65,8 +65,8 @@ class Channel {
   /// data.
   virtual std::span<std::byte> note(int rank) noexcept = 0;
   /// First step of every call where there is an arena, exactly once: publishes this rank's stamp with what it
-  /// wrote to its slot and note, waits for all ranks, and compares all stamps (throws mismatch). Afterwards all
-  /// slots and notes may be read.
+  /// wrote to its slot and note, waits for all ranks, and compares all stamps (throws mismatch). Afterwards
+  /// all slots and notes may be read.
   virtual void meet() = 0;
   /// Next step: makes what was written to the own slot readable.
   virtual void arrive() = 0;
