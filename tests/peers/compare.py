@@ -256,7 +256,7 @@ def main():
         contestants, skipped, probe = prepare.prepare(options.peers, options.build)
     except prepare.Absent as error:
         sys.exit(f"compare-peers: {error}")
-    facts = {"machine": machine(), "versions": prepare.versions(contestants), "options": vars(options)}
+    facts = {"machine": machine(), "versions": prepare.versions(contestants, options.build), "options": vars(options)}
     comparison = Comparison(options, contestants, probe)
     interrupted = False
     try:

@@ -157,8 +157,8 @@ def _first_line(words):
         return "unknown"
 
 
-def versions(contestants):
-    """Which version of each contestant was measured."""
+def versions(contestants, build):
+    """Which version of each contestant was measured. `build`: where rondo was taken from, None for these sources."""
     result = {}
     for each in contestants:
         if each.name == "rondo":
@@ -171,5 +171,6 @@ def versions(contestants):
         else:
             package = {"mpich": "mpich", "gloo": "libgloo-dev"}[each.name]
             result[each.name] = _first_line(["dpkg-query", "-W", "-f", "${Version}", package])
-    commit = _first_line(["git", "describe", "--always", "--dirty"])
-    return result | {"commit of the sources": commit}
+    if build:
+        return result | {"build": str(build)}
+    return result | {"commit": _first_line(["git", "describe", "--always", "--dirty"])}
