@@ -161,7 +161,8 @@ def wrong_usage():
             (("all_sum", "--backends", "shm", "--ranks", "2"), "--backends needs processes (rondo run), but --ranks takes threads"),
             (("all_sum", "--floor", "yes"), '--floor: expected 0 or 1, got "yes"'),
             (("latency",), "latency needs 2 ranks, there is 1"),
-            (("all_sum", "-o", "/nowhere/result"), "-o /nowhere/result: the file cannot be written")]:
+            (("all_sum", "-o", "/nowhere/result"), "-o /nowhere/result: cannot be written: No such file or directory"),
+            (("all_sum", "--json", "--csv"), "--json excludes --csv")]:
         done = run("bench", *words)
         expect(done.returncode == 2, words, done)
         expect(done.stderr.startswith("rondo bench: ") and text in done.stderr, words, done)

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -11,6 +12,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "base/fd.hpp"
 #include "bench/contenders.hpp"
 #include "bench/facts.hpp"
 #include "bench/floor_report.hpp"
@@ -105,7 +107,10 @@ class Output {
   Output(const BenchOptions& options, bool reports) {
     if (options.output.empty() || !reports) return;
     file_.open(options.output, std::ios::trunc);
-    if (!file_) throw std::invalid_argument(fmt::format("-o {}: the file cannot be written", options.output));
+    if (!file_) {
+      throw std::invalid_argument(
+          fmt::format("-o {}: cannot be written: {}", options.output, base::error_words(errno)));
+    }
   }
   std::ostream& stream() { return file_.is_open() ? static_cast<std::ostream&>(file_) : std::cout; }
   /// `status`, once all is written.

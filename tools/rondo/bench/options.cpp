@@ -193,8 +193,9 @@ CLI::App* add_bench(CLI::App& app, BenchOptions& options) {
   add_sweep(*bench, options);
   add_effort(*bench, options.effort);
   add_call(*bench, options);
-  bench->add_flag_callback("--json", [&options] { options.format = Format::json; });
-  bench->add_flag_callback("--csv", [&options] { options.format = Format::csv; });
+  CLI::Option* json = bench->add_flag_callback("--json", [&options] { options.format = Format::json; });
+  CLI::Option* csv = bench->add_flag_callback("--csv", [&options] { options.format = Format::csv; });
+  csv->excludes(json);
   bench->add_option("-o,--output", options.output);
   bench->add_flag("--progress", options.progress);
   return bench;

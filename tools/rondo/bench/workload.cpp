@@ -1,7 +1,11 @@
 #include "bench/workload.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
+#include <new>
+#include <stdexcept>
 
 namespace rondo::tools::bench {
 
@@ -69,7 +73,12 @@ Workload::Workload(const Group& group, const Case& what)
   const auto rank = static_cast<std::size_t>(group.rank());
   const Counts counts = counts_of(what, group.rank(), static_cast<std::size_t>(group.size()), window_);
   const auto allocate = [&](std::size_t count) {
-    memory_.emplace_back(what.dtype, std::initializer_list<std::int64_t>{static_cast<std::int64_t>(count)});
+    try {
+      memory_.emplace_back(what.dtype, std::initializer_list<std::int64_t>{static_cast<std::int64_t>(count)});
+    } catch (const std::bad_alloc&) {
+      throw std::runtime_error(fmt::format("rank {} has no memory for {} elements of {}; -e bounds the size",
+                                           group.rank(), count, to_string(what.dtype)));
+    }
     return memory_.back().view();
   };
   const bool shares = what.in_place || what.verb == BenchVerb::broadcast;

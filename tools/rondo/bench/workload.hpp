@@ -22,7 +22,7 @@ struct Case {
 
 class Workload {
  public:
-  /// Throws Error or std::bad_alloc when there is no such call or no memory for it.
+  /// Throws Error when there is no such call, std::runtime_error when there is no memory for it.
   Workload(const Group& group, const Case& what);
 
   /// One call on every rank; what is timed.
