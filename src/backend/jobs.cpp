@@ -49,7 +49,7 @@ std::shared_ptr<GroupBackend> join(const std::shared_ptr<Job>& job, base::Deadli
 
 // Set-up wakes ranks one by one, and the scheduler likes to keep who is woken on the waker's core. Ranks that
 // have a core each begin on one each.
-void spread(const Identity& identity) noexcept {
+void spread(const Identity& identity) {
   if (identity.local_size <= base::usable_cores()) base::visit_core(identity.local_rank);
 }
 

@@ -15,12 +15,9 @@ namespace rondo::base {
 namespace {
 
 int affinity_cores() {
-#ifdef __linux__
-  cpu_set_t mask;
-  CPU_ZERO(&mask);
-  if (sched_getaffinity(0, sizeof(mask), &mask) == 0) return std::max(1, CPU_COUNT(&mask));
-#endif
-  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  const std::size_t allowed = allowed_cores().size();
+  return allowed > 0 ? static_cast<int>(allowed)
+                     : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
 // cgroup v2: "max 100000" or "150000 100000".
@@ -45,20 +42,29 @@ int usable_cores() noexcept {
   return cores;
 }
 
-void visit_core(int index) noexcept {
+std::vector<int> allowed_cores() {
+  std::vector<int> cores;
 #ifdef __linux__
   cpu_set_t mask;
   CPU_ZERO(&mask);
-  if (index < 0 || sched_getaffinity(0, sizeof(mask), &mask) != 0) return;
-  int left = index % std::max(1, CPU_COUNT(&mask));
+  if (sched_getaffinity(0, sizeof(mask), &mask) != 0) return cores;
   for (int core = 0; core < CPU_SETSIZE; ++core) {
-    if (!CPU_ISSET(core, &mask) || left-- > 0) continue;
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET(core, &one);
-    if (sched_setaffinity(0, sizeof(one), &one) == 0) (void)sched_setaffinity(0, sizeof(mask), &mask);
-    return;
+    if (CPU_ISSET(static_cast<std::size_t>(core), &mask)) cores.push_back(core);
   }
+#endif
+  return cores;
+}
+
+void visit_core(int index) {
+#ifdef __linux__
+  cpu_set_t mask;
+  CPU_ZERO(&mask);
+  const std::vector<int> cores = allowed_cores();
+  if (index < 0 || cores.empty() || sched_getaffinity(0, sizeof(mask), &mask) != 0) return;
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(static_cast<std::size_t>(cores[static_cast<std::size_t>(index) % cores.size()]), &one);
+  if (sched_setaffinity(0, sizeof(one), &one) == 0) (void)sched_setaffinity(0, sizeof(mask), &mask);
 #else
   (void)index;
 #endif

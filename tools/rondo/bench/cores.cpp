@@ -26,13 +26,7 @@ void stay_on(int core) {
 }  // namespace
 
 std::vector<int> cores_to_use() {
-  std::vector<int> cores;
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof(set), &set) == 0) {
-    for (int core = 0; core < CPU_SETSIZE; ++core)
-      if (CPU_ISSET(static_cast<std::size_t>(core), &set)) cores.push_back(core);
-  }
+  std::vector<int> cores = base::allowed_cores();
   const auto usable = static_cast<std::size_t>(base::usable_cores());
   if (cores.size() > usable) cores.resize(usable);
   return cores;
