@@ -45,26 +45,21 @@ class Steps {
   void make() {
     if (met_) {
       channel_.arrive();
-      waited_ = false;
     } else {
       channel_.meet();  // which waits for all
     }
     met_ = true;
   }
-  /// Waits until all ranks have made the step that this rank made last.
+  /// Waits until all ranks have made the step that this rank made last, if it has made one.
   void all() {
-    if (!waited_) channel_.await_all();
-    waited_ = true;
+    if (met_) channel_.await_all();
   }
   /// Waits until `rank` has made it.
-  void one(int rank) {
-    if (!waited_) channel_.await(rank);
-  }
+  void one(int rank) { channel_.await(rank); }
 
  private:
   Channel& channel_;
   bool met_ = false;
-  bool waited_ = true;
 };
 
 /// What the pieces of a slot are aligned to: no element is larger.

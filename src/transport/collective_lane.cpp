@@ -62,7 +62,6 @@ void CollectiveLane::say_goodbye() {
 
 void CollectiveLane::begin(const Stamp& stamp, std::size_t unit_bytes, std::string_view unit) {
   current_ = stamp;
-  if (last_.number > 0) previous_ = last_;
   unit_bytes_ = std::max<std::size_t>(1, unit_bytes);
   unit_ = unit;
   announced_ = false;
@@ -93,12 +92,11 @@ void CollectiveLane::check(int rank, const Stamp& theirs) {
   if (theirs.number == current_->number) {
     if (theirs != *current_) found(ErrorKind::mismatch, rank, "mismatch: " + both(rank, theirs));
   } else if (theirs.number < current_->number) {
-    const bool known = previous_ && previous_->number == theirs.number;
+    const bool known = last_.number > 0 && last_.number == theirs.number;
     found(ErrorKind::mismatch, rank,
-          fmt::format(
-              "mismatch: rank {} sent rank {} a part of {} that it did not expect{}", rank, transport_.rank(),
-              to_string(theirs),
-              known ? fmt::format(": rank {} called {}", transport_.rank(), to_string(*previous_)) : ""));
+          fmt::format("mismatch: rank {} sent rank {} a part of {} that it did not expect{}", rank,
+                      transport_.rank(), to_string(theirs),
+                      known ? fmt::format(": rank {} called {}", transport_.rank(), to_string(last_)) : ""));
   } else if (peer(rank).first != nullptr) {
     found(ErrorKind::mismatch, rank,
           "mismatch: rank " + std::to_string(rank) + " is ahead: " + both(rank, theirs));

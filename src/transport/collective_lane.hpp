@@ -54,9 +54,8 @@ class CollectiveLane final : public Receiver {
   Transport& transport_;
   const bool check_payload_;
   std::vector<Peer> peers_;
-  std::optional<Stamp> current_;   // of the call in progress, once frames matter to it
-  std::optional<Stamp> previous_;  // of the call before it
-  Stamp last_;                     // of the last call that is over; not under the lock: calls take turns
+  std::optional<Stamp> current_;  // of the call in progress, once frames matter to it
+  Stamp last_;                    // of the last call that is over; not under the lock: calls take turns
   std::optional<base::Problem> problem_;  // what arriving frames showed; the call throws it
   std::vector<std::size_t> sends_;        // of an uneven exchange: bytes to and from every rank
   std::vector<std::size_t> expects_;

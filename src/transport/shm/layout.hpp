@@ -29,6 +29,8 @@ struct JobLayout {
   std::size_t bytes() const { return page_up(bell(ranks)); }
 };
 
+static_assert(alignof(Published) >= token_bytes);  // they begin behind the token
+
 /// Behind the token of a group's segment: 1 once a rank has failed the group.
 inline constexpr std::size_t failed_at = 32;
 static_assert(failed_at + sizeof(std::atomic<std::uint32_t>) <= token_bytes);
@@ -41,7 +43,7 @@ struct GroupLayout {
 
   /// Of each ring: one direction of a pair's lane. Larger rings carry more; there are as many as pairs.
   std::size_t ring_bytes() const { return (ranks <= 8 ? 256 : ranks <= 32 ? 128 : 64) * std::size_t{1024}; }
-  std::size_t published(std::size_t rank) const { return 2 * token_bytes + rank * sizeof(Published); }
+  std::size_t published(std::size_t rank) const { return alignof(Published) + rank * sizeof(Published); }
   std::size_t ring_index(std::size_t from, std::size_t to, std::size_t lane) const {
     return (from * ranks + to) * lane_count + lane;
   }
