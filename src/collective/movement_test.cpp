@@ -291,6 +291,33 @@ TEST(AllToAll, FlatEverySize) {
   }
 }
 
+// More ranks than a small slot has room for: it grows to what flat algorithms need.
+TEST(AllToAll, FlatWithTheLeastSlots) {
+  constexpr int n = 40;
+  EXPECT_EQ(transport::slot_bytes_for(255, n), 0U);  // none is asked for
+  EXPECT_EQ(transport::slot_bytes_for(4096 + 255, 2), 4096U);
+  const std::size_t slot = transport::slot_bytes_for(256, n) / 2;  // of one call
+  World world({n, ArenaKind::shared, slot});
+  EXPECT_EQ(world.run([&](FakeChannel& channel) {
+    for (const std::size_t part : {1U, 2U, 7U}) {
+      const int rank = channel.rank();
+      Memory in = Memory::of(rank, part * n);
+      Memory out(part * n);
+      channel.next_call();
+      all_to_all_flat(channel, in.bytes(), out.bytes(), part * sizeof(Word));
+      check(out, at("all_to_all", channel, part), [&](std::size_t i) {
+        return value(static_cast<int>(i / part), static_cast<std::size_t>(rank) * part + i % part);
+      });
+      Memory own(part);
+      channel.next_call();
+      scatter_flat(channel, rank == 3 ? ConstBytes(in.bytes()) : ConstBytes{}, own.bytes(), 3);
+      check(own, at("scatter", channel, part),
+            [&](std::size_t i) { return value(3, static_cast<std::size_t>(rank) * part + i); });
+    }
+  }),
+            "");
+}
+
 TEST(Barrier, NobodyLeavesBeforeEverybodyHasCome) {
   for (const bool flat : {false, true}) {
     for (int n = 2; n <= 9; ++n) {
