@@ -49,7 +49,9 @@ struct Config {
   std::size_t eager_bytes = 32 * 1024;     ///< RONDO_EAGER_BYTES: larger messages wait for the receive
   std::size_t credit_bytes = 1024 * 1024;  ///< RONDO_CREDIT_BYTES: sent and not yet matched, per peer
   std::size_t arena_bytes = 1024 * 1024;   ///< RONDO_ARENA_BYTES: shared memory per rank; 0: none
-  bool log = true;                         ///< RONDO_LOG=off|warn
+  std::size_t single_copy_bytes =
+      6 * 1024;  ///< RONDO_SINGLE_COPY_BYTES: from here on ranks of a host read each other's memory; 0: never
+  bool log = true;  ///< RONDO_LOG=off|warn
 
   /// Reads the environment. Throws Error(invalid_argument) naming the variable, its value and what was
   /// expected.

@@ -169,7 +169,7 @@ constexpr const char* a_time = "a time greater than 0 such as 60, 1.5s, 250ms or
 constexpr const char* some_bytes = "a number of bytes up to 1024GiB such as 4096, 64KiB or 1MiB";
 
 // parse_backend says itself what it expected.
-constexpr std::array<Setting, 15> settings = {{
+constexpr std::array<Setting, 16> settings = {{
     {"RONDO_BACKEND", "backend",
      "What carries the bytes of groups; `any` takes shm where all ranks are on one host, else tcp", "",
      [](Text t, Config& c) {
@@ -224,6 +224,11 @@ constexpr std::array<Setting, 15> settings = {{
      "Shared memory of each rank of a group, for flat algorithms; 0: none", some_bytes,
      [](Text t, Config& c) { return parse_bytes(t, c.arena_bytes); },
      [](const Config& c) -> Printed { return print_bytes(c.arena_bytes); }},
+    {"RONDO_SINGLE_COPY_BYTES", "single_copy_bytes",
+     "From this many bytes on ranks of one host read each other's memory where the system lets them, and "
+     "messages wait for their receive; 0: never",
+     some_bytes, [](Text t, Config& c) { return parse_bytes(t, c.single_copy_bytes); },
+     [](const Config& c) -> Printed { return print_bytes(c.single_copy_bytes); }},
     {"RONDO_LOG", "log", "Warnings on standard error, or none", "off or warn",
      [](Text t, Config& c) { return parse_log(t, c.log); },
      [](const Config& c) -> Printed { return c.log ? "warn" : "off"; }},

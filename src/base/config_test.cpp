@@ -68,6 +68,7 @@ TEST(Config, every_variable_reaches_its_field) {
                                {"RONDO_EAGER_BYTES", "5000"},
                                {"RONDO_CREDIT_BYTES", "3MiB"},
                                {"RONDO_ARENA_BYTES", "0"},
+                               {"RONDO_SINGLE_COPY_BYTES", "9KiB"},
                                {"RONDO_LOG", "off"}});
   Config expected;
   expected.backend = Backend::shm;
@@ -81,6 +82,7 @@ TEST(Config, every_variable_reaches_its_field) {
   expected.eager_bytes = 5000;
   expected.credit_bytes = std::size_t{3} << 20;
   expected.arena_bytes = 0;
+  expected.single_copy_bytes = 9 * 1024;
   expected.log = false;
   EXPECT_EQ(config, expected);
 }
@@ -196,6 +198,7 @@ TEST(Config, text_reads_back_as_the_same_settings) {
   odd.eager_bytes = 1025;
   odd.credit_bytes = std::size_t{5} << 30;
   odd.arena_bytes = 0;
+  odd.single_copy_bytes = 0;
   odd.log = false;
   Config both;
   both.check_agreement = both.check_payload = true;
@@ -215,7 +218,7 @@ TEST(Config, text_is_one_line_a_setting) {
   EXPECT_EQ(out.str(),
             "RONDO_BACKEND=any\nRONDO_RANK=1\nRONDO_SIZE=4\nRONDO_TIMEOUT=1.5s\nRONDO_INIT_TIMEOUT=60s\n"
             "RONDO_CHECK=\nRONDO_EAGER_BYTES=32KiB\nRONDO_CREDIT_BYTES=1MiB\nRONDO_ARENA_BYTES=1MiB\n"
-            "RONDO_LOG=warn\n");
+            "RONDO_SINGLE_COPY_BYTES=6KiB\nRONDO_LOG=warn\n");
 }
 
 TEST(Config, values_set_by_hand_are_checked_like_variables) {

@@ -34,13 +34,20 @@
 namespace rondo::collective::fake {
 
 enum class ArenaKind : std::uint8_t { none, shared, snapshots };
+/// How ranks read each other's memory: not at all; one of them cannot; all copy it; all look at it; some of
+/// either.
+enum class Copies : std::uint8_t { none, but_one, read, shared, mixed };
 
 struct Settings {
   int size = 2;
   ArenaKind arena = ArenaKind::none;
   std::size_t slot_bytes = 128;  ///< of one call: a multiple of 128
   std::chrono::milliseconds limit{60000};
+  Copies copies = Copies::none;
 };
+
+/// From here on, where ranks read each other's memory.
+inline constexpr std::size_t least_single_copy = 100;
 
 class World;
 
@@ -65,6 +72,12 @@ class FakeChannel final : public transport::Channel {
   void arrive() override;
   void await_all() override;
   void await(int rank) override;
+  std::size_t single_copy_bytes() const noexcept override;
+  bool reads_others() noexcept override;
+  transport::Place place_of(std::span<const std::byte> memory) noexcept override;
+  void fetch(int rank, const transport::Place& place, std::size_t offset, std::span<std::byte> into) override;
+  const std::byte* look_at(int rank, const transport::Place& place, std::size_t offset,
+                           std::size_t bytes) override;
 
  protected:
   void take_back(transport::Pending&) noexcept override {}
@@ -299,6 +312,38 @@ inline void FakeChannel::await(int rank) {
     const std::vector<std::byte>& seen = world_.snapshots_[static_cast<std::size_t>(rank)].at(step_);
     std::copy(seen.begin(), seen.end(), view(rank, half_).begin());
   }
+}
+
+inline std::size_t FakeChannel::single_copy_bytes() const noexcept {
+  return world_.settings_.copies == Copies::none ? 0 : least_single_copy;
+}
+
+inline bool FakeChannel::reads_others() noexcept {
+  const Copies copies = world_.settings_.copies;
+  return copies == Copies::read || copies == Copies::mixed || (copies == Copies::but_one && rank_ != 1);
+}
+
+inline transport::Place FakeChannel::place_of(std::span<const std::byte> memory) noexcept {
+  const auto address = reinterpret_cast<std::uintptr_t>(memory.data());
+  const Copies copies = world_.settings_.copies;
+  const bool shared = copies == Copies::shared || (copies == Copies::mixed && rank_ % 2 == 0);
+  return {address, shared ? address : 0};
+}
+
+// Plain loads, so that the thread sanitizer sees who reads what another writes.
+inline void FakeChannel::fetch(int rank, const transport::Place& place, std::size_t offset,
+                               std::span<std::byte> into) {
+  if (place.shared == 0 && !reads_others())
+    world_.fail("rank " + std::to_string(rank_) + " reads rank " + std::to_string(rank) + " and cannot");
+  if (into.empty()) return;
+  std::memcpy(into.data(), reinterpret_cast<const std::byte*>(place.address) + offset,
+              into.size());  // NOLINT
+}
+
+inline const std::byte* FakeChannel::look_at(int, const transport::Place& place, std::size_t offset,
+                                             std::size_t) {
+  if (place.shared == 0) return nullptr;
+  return reinterpret_cast<const std::byte*>(place.shared) + offset;  // NOLINT: of this process
 }
 
 }  // namespace rondo::collective::fake

@@ -11,6 +11,9 @@
 /// So W runs ahead, and who is a little late holds up nobody. What W writes must not be being read: round
 /// t - 3 was read in turn t - 2, and in turn t - 1 this rank waited until all had made step t - 2. Three
 /// regions taken in turn are therefore enough for W; two for what is written after the wait.
+///
+/// Where ranks can read each other's memory, larger data do not stop in slots: every algorithm asks
+/// single_copy.hpp first, which has then made the first step.
 
 #include <algorithm>
 #include <cstddef>
@@ -19,6 +22,8 @@
 #include "collective/algorithms.hpp"
 #include "collective/partition.hpp"
 #include "collective/scratch.hpp"
+#include "collective/single_copy.hpp"
+#include "collective/steps.hpp"
 
 namespace rondo::collective {
 
@@ -37,35 +42,9 @@ constexpr std::size_t most_chunk_bytes = std::size_t{128} << 10;
 constexpr std::size_t wanted_rounds = 4;
 constexpr std::size_t least_chunk_bytes = std::size_t{32} << 10;
 
-/// The steps of one call.
-class Steps {
- public:
-  explicit Steps(Channel& channel) : channel_(channel) {}
-  /// Makes a step: what was written to the own slot may be read by others.
-  void make() {
-    if (met_) {
-      channel_.arrive();
-    } else {
-      channel_.meet();  // which waits for all
-    }
-    met_ = true;
-  }
-  /// Waits until all ranks have made the step that this rank made last, if it has made one.
-  void all() {
-    if (met_) channel_.await_all();
-  }
-  /// Waits until `rank` has made it.
-  void one(int rank) { channel_.await(rank); }
-
- private:
-  Channel& channel_;
-  bool met_ = false;
-};
-
 /// What the pieces of a slot are aligned to: no element is larger.
 constexpr std::size_t grain = 16;
 constexpr std::size_t line = 64;
-constexpr std::size_t round_down(std::size_t bytes, std::size_t to) { return bytes / to * to; }
 
 /// A slot cut into three regions of one size, taken in turn.
 class Regions {
@@ -95,7 +74,8 @@ Bytes at_once(Channel& channel, int rank, std::size_t bytes) {
 /// Every rank combines everything: n vectors read, and no second step. W: copy the own chunk in; R: combine
 /// all chunks in rank order straight into `out`. `out` may be `in`: the own vector is taken from there, and a
 /// chunk is written after it was read.
-void combine_everything(Channel& channel, ConstBytes in, Bytes out, const Reduction& reduction, bool keep) {
+void combine_everything(Channel& channel, Steps& steps, ConstBytes in, Bytes out, const Reduction& reduction,
+                        bool keep) {
   const int rank = channel.rank();
   const int n = channel.size();
   const std::size_t element = reduction.element_bytes;
@@ -109,7 +89,6 @@ void combine_everything(Channel& channel, ConstBytes in, Bytes out, const Reduct
     return once ? at_once(channel, r, in.size()) : regions.of(r, round);
   };
   Operands operands(static_cast<std::size_t>(n));
-  Steps steps(channel);
   for (std::size_t turn = 0; turn <= rounds; ++turn) {
     if (turn < rounds) copy(cut(in, chunk_of(all, chunk, turn), element), place(rank, turn));
     steps.all();
@@ -157,7 +136,8 @@ class PartsLayout {
 /// round before it out. With a vector of B bytes and n ranks, 2 (n - 1) / n B bytes moved for the copy in,
 /// 1 + 1 / n for combining and 2 for the copy out, per rank. `out` may be `in`: a chunk is written two turns
 /// after it was read.
-void combine_parts(Channel& channel, ConstBytes in, Bytes out, const Reduction& reduction, bool keep) {
+void combine_parts(Channel& channel, Steps& steps, ConstBytes in, Bytes out, const Reduction& reduction,
+                   bool keep) {
   const int rank = channel.rank();
   const int n = channel.size();
   const std::size_t element = reduction.element_bytes;
@@ -172,7 +152,6 @@ void combine_parts(Channel& channel, ConstBytes in, Bytes out, const Reduction& 
     return Range{piece.begin + of_piece.begin, of_piece.size};
   };
   Operands operands(parts);
-  Steps steps(channel);
   for (std::size_t turn = 0; turn < rounds + 2; ++turn) {
     if (turn < rounds) {
       for (int r = 0; r < n; ++r) {
@@ -201,14 +180,15 @@ void combine_parts(Channel& channel, ConstBytes in, Bytes out, const Reduction& 
 
 /// The reduction of all vectors; `keep`: this rank wants it in `out`. Where slots are too small for parts of
 /// a useful size, everybody combines everything.
-void combine_all(Channel& channel, ConstBytes in, Bytes out, const Reduction& reduction, bool keep) {
+void combine_all(Channel& channel, Steps& steps, ConstBytes in, Bytes out, const Reduction& reduction,
+                 bool keep) {
   constexpr std::size_t least_part_bytes = 1024;
   const std::size_t read = in.size() * static_cast<std::size_t>(channel.size());
   // Two ranks move as many bytes between their cores in either form.
   if (channel.size() == 2 || read <= one_step_bytes || PartsLayout(channel).part_bytes() < least_part_bytes) {
-    combine_everything(channel, in, out, reduction, keep);
+    combine_everything(channel, steps, in, out, reduction, keep);
   } else {
-    combine_parts(channel, in, out, reduction, keep);
+    combine_parts(channel, steps, in, out, reduction, keep);
   }
 }
 
@@ -216,12 +196,16 @@ void combine_all(Channel& channel, ConstBytes in, Bytes out, const Reduction& re
 
 // See combine_all. (Parallel reduction in shared memory: Bayatpour et al., SC 2017.)
 void all_reduce_flat(Channel& channel, ConstBytes in, Bytes out, const Reduction& reduction) {
-  combine_all(channel, in, out, reduction, true);
+  Steps steps(channel);
+  if (single_copy::all_reduce(channel, steps, in, out, reduction)) return;
+  combine_all(channel, steps, in, out, reduction, true);
 }
 
 // See combine_all: all ranks reduce, the root copies out.
 void reduce_flat(Channel& channel, ConstBytes in, Bytes out, int root, const Reduction& reduction) {
-  combine_all(channel, in, out, reduction, channel.rank() == root);
+  Steps steps(channel);
+  if (single_copy::reduce(channel, steps, in, out, root, reduction)) return;
+  combine_all(channel, steps, in, out, reduction, channel.rank() == root);
 }
 
 // A round is a chunk of every segment; where a region is too small for an element of each, of some segments.
@@ -230,6 +214,8 @@ void reduce_flat(Channel& channel, ConstBytes in, Bytes out, int root, const Red
 // for combining, per rank.
 void reduce_scatter_flat(Channel& channel, ConstBytes in, Bytes out, Counts counts,
                          const Reduction& reduction) {
+  Steps steps(channel);
+  if (single_copy::reduce_scatter(channel, steps, in, out, counts, reduction)) return;
   const int rank = channel.rank();
   const int n = channel.size();
   const std::size_t element = reduction.element_bytes;
@@ -247,7 +233,6 @@ void reduce_scatter_flat(Channel& channel, ConstBytes in, Bytes out, Counts coun
     return static_cast<std::size_t>(r - first(index)) * chunk * element;
   };
   Operands operands(static_cast<std::size_t>(n));
-  Steps steps(channel);
   for (std::size_t turn = 0; turn <= rounds; ++turn) {
     if (turn < rounds) {
       for (int r = first(turn); r < std::min(first(turn) + group, n); ++r) {
@@ -271,6 +256,8 @@ void reduce_scatter_flat(Channel& channel, ConstBytes in, Bytes out, Counts coun
 // A round is a chunk of every part. W: copy the own one in; R: copy the others' out. With a result of B
 // bytes, 2 / n B bytes moved for the copy in and 2 B for the rest, per rank.
 void all_gather_flat(Channel& channel, ConstBytes in, Bytes out, Counts sizes) {
+  Steps steps(channel);
+  if (single_copy::all_gather(channel, steps, in, out, sizes)) return;
   const int rank = channel.rank();
   const Segments segments(sizes);
   const Range own = segments[rank];
@@ -283,7 +270,6 @@ void all_gather_flat(Channel& channel, ConstBytes in, Bytes out, Counts sizes) {
   const auto place = [&](int r, std::size_t round) {
     return beside ? channel.note(r) : regions.of(r, round);
   };
-  Steps steps(channel);
   for (std::size_t turn = 0; turn <= rounds; ++turn) {
     if (turn < rounds) copy(cut(in, chunk_of({0, own.size}, chunk, turn)), place(rank, turn));
     steps.all();
@@ -304,6 +290,8 @@ void all_gather_flat(Channel& channel, ConstBytes in, Bytes out, Counts sizes) {
 // A round is a chunk of every part of a pair. W: copy what others get in, side by side; R: copy the own ones
 // out. With B bytes in, 4 (n - 1) / n B bytes moved per rank.
 void all_to_all_flat(Channel& channel, ConstBytes in, Bytes out, std::size_t part_bytes) {
+  Steps steps(channel);
+  if (single_copy::all_to_all(channel, steps, in, out, part_bytes)) return;
   const int rank = channel.rank();
   const int n = channel.size();
   const auto others = static_cast<std::size_t>(n) - 1;
@@ -318,7 +306,6 @@ void all_to_all_flat(Channel& channel, ConstBytes in, Bytes out, std::size_t par
   const auto place = [&](int from, int to, std::size_t round) {
     return regions.of(from, round).subspan(static_cast<std::size_t>(to < from ? to : to - 1) * chunk);
   };
-  Steps steps(channel);
   for (std::size_t turn = 0; turn <= rounds; ++turn) {
     for (int r = 0; turn < rounds && r < n; ++r) {
       if (r != rank) copy(cut(in, part(r, turn)), place(rank, r, turn));
@@ -338,12 +325,13 @@ void all_to_all_flat(Channel& channel, ConstBytes in, Bytes out, std::size_t par
 
 // A round is a chunk of every part. W: all but the root copy in; R: the root copies out.
 void gather_flat(Channel& channel, ConstBytes in, Bytes out, int root) {
+  Steps steps(channel);
+  if (single_copy::gather(channel, steps, in, out, root)) return;
   const int rank = channel.rank();
   const std::size_t bytes = in.size();
   const Regions regions(channel);
   const std::size_t chunk = overlapping_chunk(bytes, regions.bytes());
   const std::size_t rounds = chunk_count(bytes, chunk);
-  Steps steps(channel);
   for (std::size_t turn = 0; turn <= rounds; ++turn) {
     if (turn < rounds && rank != root)
       copy(cut(in, chunk_of({0, bytes}, chunk, turn)), regions.of(rank, turn));
@@ -360,6 +348,8 @@ void gather_flat(Channel& channel, ConstBytes in, Bytes out, int root) {
 // A round is a chunk of every part, as far as a region holds one of each. W: the root copies in, side by
 // side; R: the others copy out.
 void scatter_flat(Channel& channel, ConstBytes in, Bytes out, int root) {
+  Steps steps(channel);
+  if (single_copy::scatter(channel, steps, in, out, root)) return;
   const int rank = channel.rank();
   const int n = channel.size();
   const std::size_t bytes = out.size();
@@ -372,7 +362,6 @@ void scatter_flat(Channel& channel, ConstBytes in, Bytes out, int root) {
   const auto place = [&](int to, std::size_t round) {
     return regions.of(root, round).subspan(static_cast<std::size_t>(to < root ? to : to - 1) * chunk);
   };
-  Steps steps(channel);
   for (std::size_t turn = 0; turn <= rounds; ++turn) {
     for (int r = 0; turn < rounds && rank == root && r < n; ++r) {
       const Range piece = chunk_of({0, bytes}, chunk, turn);
@@ -392,6 +381,8 @@ void scatter_flat(Channel& channel, ConstBytes in, Bytes out, int root) {
 // it may be one round ahead of them; the root waits for all. Two regions take turns: the root writes the one
 // of round i when all have made the step of round i - 1, before which they had read it in round i - 2.
 void broadcast_flat(Channel& channel, Bytes data, int root) {
+  Steps steps(channel);
+  if (single_copy::broadcast(channel, steps, data, root)) return;
   const int rank = channel.rank();
   const Range all{0, data.size()};
   const bool beside = data.size() <= channel.note(rank).size();
@@ -402,7 +393,6 @@ void broadcast_flat(Channel& channel, Bytes data, int root) {
   const auto place = [&](std::size_t round) {
     return beside ? channel.note(root) : channel.slot(root).subspan(round % 2 * room, room);
   };
-  Steps steps(channel);
   for (std::size_t i = 0; i < rounds; ++i) {
     const Range piece = chunk_of(all, chunk, i);
     if (rank == root) {

@@ -17,6 +17,8 @@ struct Range {
   friend constexpr bool operator==(const Range&, const Range&) = default;
 };
 
+constexpr std::size_t round_down(std::size_t bytes, std::size_t to) noexcept { return bytes / to * to; }
+
 /// Part `index` of `count` elements cut into `parts` near-equal parts: the first count % parts of them are
 /// one longer.
 constexpr Range part_of(std::size_t count, int parts, int index) noexcept {

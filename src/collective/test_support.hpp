@@ -135,10 +135,17 @@ inline Sizes in_bytes(Sizes counts) {
 }
 
 /// Every arena a flat algorithm is run over: so small that there are many rounds, odd, and so large that one
-/// step is enough.
+/// step is enough; and every way of reading each other's memory.
 inline std::vector<Settings> arenas(int n) {
-  return {{n, ArenaKind::snapshots, 128}, {n, ArenaKind::shared, 128},  {n, ArenaKind::snapshots, 384},
-          {n, ArenaKind::shared, 384},    {n, ArenaKind::shared, 8192}, {n, ArenaKind::snapshots, 8192}};
+  std::vector<Settings> all{{n, ArenaKind::snapshots, 128}, {n, ArenaKind::shared, 128},
+                            {n, ArenaKind::snapshots, 384}, {n, ArenaKind::shared, 384},
+                            {n, ArenaKind::shared, 8192},   {n, ArenaKind::snapshots, 8192}};
+  for (const Copies copies : {Copies::but_one, Copies::read, Copies::shared, Copies::mixed}) {
+    Settings settings{n, ArenaKind::shared, 768};
+    settings.copies = copies;
+    all.push_back(settings);
+  }
+  return all;
 }
 
 /// The worlds an algorithm is run in: `flat` over arenas, the others without.

@@ -75,6 +75,21 @@ class Channel {
   /// Waits until `rank` has made the step that this rank made last.
   virtual void await(int rank) = 0;
 
+  // Where the ranks can read each other's memory: what a rank tells of its own must stay as it is until a
+  // later step of the readers.
+
+  /// From this many bytes on it is worth while to ask; 0: never. The same on all ranks.
+  virtual std::size_t single_copy_bytes() const noexcept = 0;
+  /// Whether this rank can read private memory of all others.
+  virtual bool reads_others() noexcept = 0;
+  /// Where own memory lies, to be told to the others.
+  virtual Place place_of(std::span<const std::byte> memory) noexcept = 0;
+  /// Copies what lies at `offset` in memory that `rank` has told of. Where it is private, reads_others() must
+  /// be true.
+  virtual void fetch(int rank, const Place& place, std::size_t offset, std::span<std::byte> into) = 0;
+  /// The same memory itself where it is shared, otherwise nullptr.
+  virtual const std::byte* look_at(int rank, const Place& place, std::size_t offset, std::size_t bytes) = 0;
+
  protected:
   friend class Pending;
   virtual void take_back(Pending& pending) noexcept = 0;

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "base/check.hpp"
+#include "base/fd.hpp"
 #include "base/pause.hpp"
 #include "transport/words.hpp"
 
@@ -40,10 +42,12 @@ Header header_of(const Stamp& call, FrameKind kind) {
 
 }  // namespace
 
-CollectiveLane::CollectiveLane(Progress& progress, Transport& transport, bool check_payload)
+CollectiveLane::CollectiveLane(Progress& progress, Transport& transport, bool check_payload,
+                               std::size_t single_copy_bytes)
     : progress_(progress),
       transport_(transport),
       check_payload_(check_payload),
+      single_copy_bytes_(transport.doors() != nullptr ? single_copy_bytes : 0),
       peers_(static_cast<std::size_t>(transport.size())) {
   transport_.attach(Lane::collective, *this);
 }
@@ -395,6 +399,69 @@ void CollectiveChannel::await_all() {
   for (int other = 0; other < size(); ++other) {
     if (other != rank()) await(other);
   }
+}
+
+std::size_t CollectiveChannel::single_copy_bytes() const noexcept { return lane_.single_copy_bytes_; }
+
+bool CollectiveChannel::reads_others() noexcept { return lane_.transport_.doors()->can_read_all(); }
+
+Place CollectiveChannel::place_of(std::span<const std::byte> memory) noexcept {
+  const auto address = reinterpret_cast<std::uintptr_t>(memory.data());
+  const std::span<std::byte> heap = lane_.transport_.heap(rank());
+  const auto begin = reinterpret_cast<std::uintptr_t>(heap.data());
+  const bool inside = address >= begin && address - begin < heap.size() && !heap.empty();
+  return {address, inside ? 1 + (address - begin) : 0};
+}
+
+const std::byte* CollectiveChannel::look_at(int rank, const Place& place, std::size_t offset,
+                                            std::size_t bytes) {
+  if (place.shared == 0) return nullptr;
+  const std::span<std::byte> heap = lane_.transport_.heap(rank);
+  const std::uint64_t begin = place.shared - 1;
+  if (begin > heap.size() || offset > heap.size() - begin || bytes > heap.size() - begin - offset) {
+    throw base::Problem(ErrorKind::disconnected, rank,
+                        fmt::format("rank {} broke the protocol: it tells of {} bytes at {} in a heap of {}",
+                                    rank, bytes, begin + offset, heap.size()));
+  }
+  return heap.data() + begin + offset;
+}
+
+void CollectiveChannel::fetch(int rank, const Place& place, std::size_t offset, std::span<std::byte> into) {
+  if (into.empty()) return;
+  if (const std::byte* const here = look_at(rank, place, offset, into.size()); here != nullptr) {
+    std::memcpy(into.data(), here, into.size());
+    return;
+  }
+  const int result = lane_.transport_.doors()->read(rank, place.address + offset, into);
+  if (result != 0) unreadable(rank, result);
+}
+
+// Never met: ends with what is told in the meantime.
+class CollectiveChannel::Told final : public Condition {
+ public:
+  Told(CollectiveChannel& channel, int rank) : channel_(channel), rank_(rank) {}
+  bool met() override {
+    channel_.throw_if_over(rank_);
+    return false;
+  }
+
+ private:
+  CollectiveChannel& channel_;
+  int rank_;
+};
+
+// The rank has died, most likely, and why is about to be told.
+void CollectiveChannel::unreadable(int rank, int cause) {
+  constexpr base::Duration patience = std::chrono::seconds(1);
+  enter();
+  Told told(*this, rank);
+  Progress& progress = lane_.progress_;
+  progress.wait_until(lane_.transport_, std::min(deadline_.end(), progress.scheduler().now() + patience),
+                      told);
+  throw base::Problem(ErrorKind::disconnected, rank,
+                      fmt::format("the memory of rank {} cannot be read: {} (RONDO_SINGLE_COPY_BYTES=0 does "
+                                  "without that)",
+                                  rank, base::error_words(cause)));
 }
 
 void CollectiveChannel::exchange(std::span<const std::size_t> sends, std::span<const std::size_t> expects) {

@@ -17,7 +17,9 @@ namespace rondo::transport {
 /// One per group and rank. Used by one call at a time (backend/order.hpp sees to that).
 class CollectiveLane final : public Receiver {
  public:
-  CollectiveLane(Progress& progress, Transport& transport, bool check_payload);
+  /// Memory is read where it lies, if it can be, from `single_copy_bytes` bytes on; 0: never.
+  CollectiveLane(Progress& progress, Transport& transport, bool check_payload,
+                 std::size_t single_copy_bytes = 0);
 
   /// Says goodbye to every rank; nothing may be sent afterwards. Takes the lock.
   void say_goodbye();
@@ -53,6 +55,7 @@ class CollectiveLane final : public Receiver {
   Progress& progress_;
   Transport& transport_;
   const bool check_payload_;
+  const std::size_t single_copy_bytes_;
   std::vector<Peer> peers_;
   std::optional<Stamp> current_;  // of the call in progress, once frames matter to it
   Stamp last_;                    // of the last call that is over; not under the lock: calls take turns
@@ -88,6 +91,12 @@ class CollectiveChannel final : public Channel {
   void await_all() override;
   void await(int rank) override;
 
+  std::size_t single_copy_bytes() const noexcept override;
+  bool reads_others() noexcept override;
+  Place place_of(std::span<const std::byte> memory) noexcept override;
+  void fetch(int rank, const Place& place, std::size_t offset, std::span<std::byte> into) override;
+  const std::byte* look_at(int rank, const Place& place, std::size_t offset, std::size_t bytes) override;
+
   /// For a call in which ranks alone know what they exchange, one frame each way: bytes to and from every
   /// rank. Every frame then also tells what its sender expects from its receiver, so that both sides of a
   /// disagreement find it.
@@ -100,6 +109,7 @@ class CollectiveChannel final : public Channel {
  private:
   class Done;
   class Reached;
+  class Told;
 
   void take_back(Pending& pending) noexcept override;
   void enter();
@@ -109,6 +119,7 @@ class CollectiveChannel final : public Channel {
   [[noreturn]] void time_out(int awaited);
   void throw_if_over(int awaited);
   std::string missing();
+  [[noreturn]] void unreadable(int rank, int cause);
 
   CollectiveLane& lane_;
   const Stamp stamp_;

@@ -348,6 +348,9 @@ bool FramedTransport::poll() {
     if (pump_in(*each)) any = true;
     if (each->first != nullptr && pump_out(*each)) any = true;
   }
+  for (Receiver* each : receivers_) {
+    if (each != nullptr && each->move()) any = true;
+  }
   return any;
 }
 

@@ -23,10 +23,10 @@ namespace {
 std::string protocol_settings(const Config& config) {
   return fmt::format(
       "RONDO_BACKEND={} RONDO_CHECK={}{}{} RONDO_EAGER_BYTES={} RONDO_CREDIT_BYTES={} "
-      "RONDO_ARENA_BYTES={}",
+      "RONDO_ARENA_BYTES={} RONDO_SINGLE_COPY_BYTES={}",
       to_string(config.backend), config.check_agreement ? "agreement" : "",
       config.check_agreement && config.check_payload ? "," : "", config.check_payload ? "payload" : "",
-      config.eager_bytes, config.credit_bytes, config.arena_bytes);
+      config.eager_bytes, config.credit_bytes, config.arena_bytes, config.single_copy_bytes);
 }
 
 // The launcher serves the rendezvous, else rank 0.

@@ -12,6 +12,9 @@ namespace rondo::transport {
 
 namespace {
 
+// Read under the lock at a time: some tens of microseconds.
+constexpr std::size_t piece_bytes = std::size_t{1} << 20;
+
 std::string peer_name(int rank) { return rank == any_source ? "any rank" : fmt::format("rank {}", rank); }
 
 }  // namespace
@@ -19,6 +22,8 @@ std::string peer_name(int rank) { return rank == any_source ? "any rank" : fmt::
 Match::Match(Progress& progress, Transport& transport, Options options)
     : progress_(progress),
       transport_(transport),
+      // A payload that is to be checked travels with its checksum.
+      doors_(options.single_copy_bytes > 0 && !options.check_payload ? transport.doors() : nullptr),
       options_(options),
       peers_(static_cast<std::size_t>(transport.size())) {
   transport_.attach(Lane::message, *this);
@@ -121,11 +126,53 @@ bool Match::agrees(Receiving& receiving, int source, const Envelope& envelope, s
   return false;
 }
 
-void Match::accept(Receiving& receiving, int source, std::uint64_t id) {
+void Match::accept(Receiving& receiving, int source, std::uint64_t id, const Lying& lying) {
   receiving.state_ = Receiving::State::accepted;
   receiving.id_ = id;
   accepted_.push_back(&receiving);
-  reply(source, FrameKind::accept, id);
+  if (lying.ticket == 0 || doors_ == nullptr || !doors_->can_read(source)) {
+    reply(source, FrameKind::accept, id);
+    return;
+  }
+  receiving.lying_ = lying;
+  receiving.read_ = 0;
+  reading_.push_back(&receiving);
+  read_on(receiving);
+}
+
+// Its message is not, or no longer, to be read where it lies.
+void Match::stop_reading(Receiving& receiving) noexcept {
+  receiving.lying_ = {};
+  std::erase(reading_, &receiving);
+}
+
+// Reads the next piece of a message where it lies: a piece at a time, so that no other thread of this rank
+// waits long for the lock. True when anything moved.
+bool Match::read_on(Receiving& receiving) {
+  const int source = receiving.source_;
+  const std::uint64_t ticket = receiving.lying_.ticket;
+  // One that has been taken back is left alone: its withdrawal is on the way.
+  if (!doors_->is_valid(source, ticket)) return false;
+  const std::span<std::byte> rest = receiving.memory_.subspan(receiving.read_);
+  const std::span<std::byte> piece = rest.first(std::min(rest.size(), piece_bytes));
+  if (doors_->read(source, receiving.lying_.address + receiving.read_, piece) != 0) {
+    stop_reading(receiving);
+    reply(source, FrameKind::accept, receiving.id_);
+    return true;
+  }
+  receiving.read_ += piece.size();
+  if (piece.size() == rest.size() && doors_->use(source, ticket)) {
+    stop_reading(receiving);
+    std::erase(accepted_, &receiving);
+    finish(receiving);
+  }
+  return true;
+}
+
+bool Match::move() {
+  bool moved = false;
+  for (std::size_t i = reading_.size(); i-- > 0;) moved = read_on(*reading_[i]) || moved;
+  return moved;
 }
 
 void Match::finish(Receiving& receiving) { receiving.state_ = Receiving::State::over; }
@@ -145,8 +192,9 @@ void Match::take_stored(Receiving& receiving, std::list<Stored>::iterator messag
   if (message->offer) {
     const Envelope envelope = message->envelope;
     const std::uint64_t id = message->id;
+    const Lying lying = message->lying;
     stored_.erase(message);
-    if (agrees(receiving, source, envelope, id)) accept(receiving, source, id);
+    if (agrees(receiving, source, envelope, id)) accept(receiving, source, id, lying);
     return;
   }
   const std::size_t charge = charge_of(message->envelope.bytes);
@@ -242,6 +290,11 @@ void Match::cancel(Receiving& receiving) noexcept {
       break;
     case Receiving::State::accepted:
       std::erase(accepted_, &receiving);
+      if (receiving.lying_.ticket != 0) {
+        // The sender is answered as if its data were to come; they go to nowhere.
+        stop_reading(receiving);
+        if (!transport_.failed()) reply(receiving.source_, FrameKind::accept, receiving.id_);
+      }
       peer(receiving.source_).abandoned.insert(receiving.id_);
       break;
     case Receiving::State::landing: {

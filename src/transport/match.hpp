@@ -4,9 +4,11 @@
 ///
 /// A message up to Options::eager_bytes travels at once, as long as the sender's unmatched bytes at that
 /// receiver stay within its credit; any other sends an offer and waits for the receive. Every offer gets
-/// exactly one answer: accept (then the data follows), refuse, or gone (it had been withdrawn). What arrives
-/// before its receive is kept in arrival order; receives are kept in the order posted. A receive whose type
-/// or shape differs from the message that matches it fails, and tells the sender.
+/// exactly one answer: accept (then the data follows), refuse, or gone (it had been withdrawn). Where ranks
+/// read each other's memory an offer tells where the message lies, with a ticket; a receiver that has read it
+/// there uses up the ticket, and that is the answer. What arrives before its receive is kept in arrival
+/// order; receives are kept in the order posted. A receive whose type or shape differs from the message that
+/// matches it fails, and tells the sender.
 
 #include <deque>
 #include <list>
@@ -23,6 +25,12 @@ namespace rondo::transport {
 
 class Match;
 
+/// Where the message of an offer can be read; ticket 0: nowhere.
+struct Lying {
+  std::uint64_t address = 0;
+  std::uint64_t ticket = 0;
+};
+
 /// One send. Lives in the caller's frame until it is done, failed or cancelled.
 class Sending {
  public:
@@ -38,7 +46,8 @@ class Sending {
   Envelope envelope_;
   std::span<const std::byte> payload_;
   int to_ = -1;
-  std::uint64_t id_ = 0;  // of the offer
+  std::uint64_t id_ = 0;      // of the offer
+  std::uint64_t ticket_ = 0;  // of the memory, while it may be read; 0: none
   std::optional<base::Problem> problem_;
 };
 
@@ -64,6 +73,8 @@ class Receiving {
   int matched_tag_ = 0;
   std::uint64_t order_ = 0;  // of posting
   std::uint64_t id_ = 0;     // of the accepted offer
+  Lying lying_;              // where its message is being read
+  std::size_t read_ = 0;     // bytes of it that have been
   std::optional<base::Problem> problem_;
 };
 
@@ -73,6 +84,8 @@ class Match final : public Receiver {
     std::size_t eager_bytes = 32 * 1024;
     std::size_t credit_bytes = 1024 * 1024;
     bool check_payload = false;
+    std::size_t single_copy_bytes =
+        0;  ///< from here on messages are read where they lie, if possible; 0: never
   };
 
   Match(Progress& progress, Transport& transport, Options options);
@@ -89,8 +102,9 @@ class Match final : public Receiver {
   /// Waits; whatever it throws, the transfer has been taken back.
   void wait(Sending& sending, base::Deadline& deadline);
   void wait(Receiving& receiving, base::Deadline& deadline);
-  /// Takes back what is not over: afterwards its memory is not touched.
-  void cancel(Sending& sending) noexcept;
+  /// Takes back what is not over: afterwards its memory is not touched. False for a send whose message the
+  /// receiver has had before that.
+  bool cancel(Sending& sending) noexcept;
   void cancel(Receiving& receiving) noexcept;
   /// The first unmatched message, if there is one.
   std::optional<MessageInfo> look(int from, int tag);
@@ -101,6 +115,7 @@ class Match final : public Receiver {
   Landing arriving(int peer, const Header& header) override;
   void arrived(int peer, const Header& header) override;
   void departed(int peer) override;
+  bool move() override;
 
  private:
   class SendDone;
@@ -113,6 +128,7 @@ class Match final : public Receiver {
     Envelope envelope;
     bool offer = false;
     std::uint64_t id = 0;
+    Lying lying;
     std::vector<std::byte> payload;
     bool complete = false;         // the payload has arrived
     Receiving* claimed = nullptr;  // matched before it was complete
@@ -150,7 +166,12 @@ class Match final : public Receiver {
   bool agrees(Receiving& receiving, int source, const Envelope& envelope, std::uint64_t offer);
   void find_stored(Receiving& receiving);
   void take_stored(Receiving& receiving, std::list<Stored>::iterator message);
-  void accept(Receiving& receiving, int source, std::uint64_t id);
+  void accept(Receiving& receiving, int source, std::uint64_t id, const Lying& lying);
+  void stop_reading(Receiving& receiving) noexcept;
+  bool read_on(Receiving& receiving);
+  bool lies_open(int to, std::size_t bytes) noexcept;
+  bool is_read(const Sending& sending) const noexcept;
+  void close_ticket(Sending& sending) noexcept;
   void finish(Receiving& receiving);
   Landing arriving_eager(int rank, const Header& header);
   void arriving_offer(int rank, const Header& header);
@@ -164,11 +185,13 @@ class Match final : public Receiver {
 
   Progress& progress_;
   Transport& transport_;
+  Doors* const doors_;  // nullptr where messages are not read where they lie
   const Options options_;
   std::vector<Peer> peers_;
   std::vector<Receiving*> posted_;  // in order of posting
   std::vector<Receiving*> accepted_;
-  std::list<Stored> stored_;  // in order of arrival
+  std::vector<Receiving*> reading_;  // those of them that read where the message lies
+  std::list<Stored> stored_;         // in order of arrival
   std::uint64_t last_order_ = 0;
 };
 

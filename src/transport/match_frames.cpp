@@ -86,12 +86,13 @@ Landing Match::arriving_eager(int rank, const Header& header) {
 
 void Match::arriving_offer(int rank, const Header& header) {
   const Envelope envelope = envelope_of(header);
+  const Lying lying{header.name_hash, header.payload_hash};
   if (header.bytes != 0 || header.number == 0 || !consistent(envelope)) {
     protocol(rank, "a malformed offer");
     return;
   }
   if (Receiving* receiving = take_posted(rank, envelope.tag); receiving != nullptr) {
-    if (agrees(*receiving, rank, envelope, header.number)) accept(*receiving, rank, header.number);
+    if (agrees(*receiving, rank, envelope, header.number)) accept(*receiving, rank, header.number, lying);
     return;
   }
   Stored& stored = stored_.emplace_back();
@@ -99,6 +100,7 @@ void Match::arriving_offer(int rank, const Header& header) {
   stored.envelope = envelope;
   stored.offer = true;
   stored.id = header.number;
+  stored.lying = lying;
   stored.complete = true;
 }
 
@@ -120,6 +122,7 @@ void Match::arriving_accept(int rank, std::uint64_t id) {
     protocol(rank, "an answer to an offer that was not made");
     return;
   }
+  close_ticket(*offered);
   offered->state_ = Sending::State::moving;
   post_payload(*offered, FrameKind::data);
 }
@@ -141,6 +144,10 @@ void Match::arriving_withdraw(int rank, std::uint64_t id) {
   // The receive goes back to where it stood, and looks again at what has come since.
   Receiving& receiving = **at;
   accepted_.erase(at);
+  if (receiving.lying_.ticket != 0) {  // it was being read, and nothing has been answered
+    stop_reading(receiving);
+    reply(rank, FrameKind::gone, id);
+  }
   receiving.state_ = Receiving::State::posted;
   receiving.source_ = -1;
   const auto place = std::find_if(posted_.begin(), posted_.end(),
@@ -155,7 +162,7 @@ Landing Match::arriving_data(int rank, const Header& header) {
   const auto at = std::find_if(accepted_.begin(), accepted_.end(), [&](const Receiving* each) {
     return each->source_ == rank && each->id_ == header.number;
   });
-  if (at == accepted_.end() || (*at)->memory_.size() != header.bytes) {
+  if (at == accepted_.end() || (*at)->memory_.size() != header.bytes || (*at)->lying_.ticket != 0) {
     protocol(rank, "data that nobody accepted");
     return {};
   }
@@ -214,6 +221,7 @@ void Match::arrived_refusal(int rank, std::uint64_t id) {
     protocol(rank, "an answer to an offer that was not made");
     return;
   }
+  close_ticket(*offered);
   offered->problem_.emplace(ErrorKind::mismatch, rank, words);
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "transport/match.hpp"
 #include "transport/words.hpp"
@@ -32,8 +33,11 @@ void Match::start(Sending& sending, int to, const Envelope& envelope, std::span<
   sending.envelope_ = envelope;
   sending.payload_ = payload;
   sending.problem_.reset();
+  sending.ticket_ = 0;
+  const bool lies_open = this->lies_open(to, payload.size());
   const std::size_t charge = charge_of(payload.size());
-  if (payload.size() <= options_.eager_bytes && each.outstanding + charge <= options_.credit_bytes) {
+  if (!lies_open && payload.size() <= options_.eager_bytes &&
+      each.outstanding + charge <= options_.credit_bytes) {
     sending.id_ = 0;
     sending.state_ = Sending::State::eager;
     each.outstanding += charge;
@@ -46,10 +50,30 @@ void Match::start(Sending& sending, int to, const Envelope& envelope, std::span<
   each.offers.push_back(&sending);
   sending.frame_.peer = to;
   sending.frame_.lane = Lane::message;
-  sending.frame_.head_bytes =
-      encode(header_of(to, FrameKind::offer, envelope, sending.id_), sending.frame_.head);
+  Header header = header_of(to, FrameKind::offer, envelope, sending.id_);
+  if (lies_open) sending.ticket_ = doors_->issue();
+  if (sending.ticket_ != 0) {
+    header.name_hash = reinterpret_cast<std::uintptr_t>(payload.data());
+    header.payload_hash = sending.ticket_;
+  }
+  sending.frame_.head_bytes = encode(header, sending.frame_.head);
   sending.frame_.payload = {};
   transport_.post(sending.frame_);
+}
+
+// Whether a message of this size is to be read where it lies.
+bool Match::lies_open(int to, std::size_t bytes) noexcept {
+  return doors_ != nullptr && bytes >= std::max<std::size_t>(options_.single_copy_bytes, 1) &&
+         doors_->can_read(to);
+}
+
+// True when the receiver has read the message where it lies: then the send is over.
+bool Match::is_read(const Sending& sending) const noexcept {
+  return sending.ticket_ != 0 && doors_->is_used(sending.ticket_);
+}
+
+void Match::close_ticket(Sending& sending) noexcept {
+  if (sending.ticket_ != 0) doors_->take_back(std::exchange(sending.ticket_, 0));
 }
 
 class Match::SendDone final : public Condition {
@@ -57,6 +81,7 @@ class Match::SendDone final : public Condition {
   SendDone(Match& match, const Sending& sending) : match_(match), sending_(sending) {}
   bool met() override {
     using State = Sending::State;
+    if (match_.is_read(sending_)) return true;
     if (sending_.problem_) throw base::Problem(*sending_.problem_);
     if (sending_.state_ == State::over) return true;
     const bool whole = sending_.state_ == State::eager || sending_.state_ == State::moving;
@@ -79,6 +104,7 @@ class Match::SendDone final : public Condition {
 bool Match::test(const Sending& sending) {
   progress_.poll();
   std::lock_guard lock(progress_.mutex());
+  if (is_read(sending)) return true;
   using State = Sending::State;
   if (sending.problem_ || sending.state_ == State::over || transport_.failed()) return true;
   if (!peer(sending.to_).refusals.empty() || peer(sending.to_).departed) return true;
@@ -94,23 +120,31 @@ void Match::wait(Sending& sending, base::Deadline& deadline) {
                           timed_out(deadline, fmt::format("rank {} to receive", sending.to_)));
     }
   } catch (...) {
-    cancel(sending);
+    if (!cancel(sending)) return;
     throw;
   }
   std::lock_guard lock(progress_.mutex());
-  if (sending.state_ == Sending::State::moving) std::erase(peer(sending.to_).offers, &sending);
+  close_ticket(sending);
+  if (sending.state_ != Sending::State::eager) std::erase(peer(sending.to_).offers, &sending);
   sending.state_ = Sending::State::over;
 }
 
-void Match::cancel(Sending& sending) noexcept {
+bool Match::cancel(Sending& sending) noexcept {
   std::lock_guard lock(progress_.mutex());
+  if (sending.ticket_ != 0 && !doors_->take_back(sending.ticket_)) {
+    sending.ticket_ = 0;
+    std::erase(peer(sending.to_).offers, &sending);
+    sending.state_ = Sending::State::over;
+    return false;
+  }
+  sending.ticket_ = 0;
   Peer& each = peer(sending.to_);
   const bool queued =
       sending.frame_.state == Outgoing::State::queued || sending.frame_.state == Outgoing::State::moving;
   switch (sending.state_) {
     case Sending::State::idle:
     case Sending::State::over:
-      return;
+      return true;
     case Sending::State::eager:
       if (queued && transport_.cancel(sending.frame_)) each.outstanding -= charge_of(sending.payload_.size());
       break;
@@ -133,6 +167,7 @@ void Match::cancel(Sending& sending) noexcept {
       break;
   }
   sending.state_ = Sending::State::over;
+  return true;
 }
 
 }  // namespace rondo::transport

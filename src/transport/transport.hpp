@@ -20,6 +20,7 @@
 #include "rondo/config.hpp"
 #include "rondo/error.hpp"
 #include "transport/arena.hpp"
+#include "transport/doors.hpp"
 #include "transport/header.hpp"
 
 namespace rondo::transport {
@@ -64,6 +65,8 @@ class Receiver {
   virtual void arrived(int peer, const Header& header) = 0;
   /// The peer is gone after a goodbye: nothing more comes from it.
   virtual void departed(int peer) = 0;
+  /// Called at every poll: moves what moves without frames. True when anything moved.
+  virtual bool move() { return false; }
 };
 
 /// Names one group among all of a world: equal on its members, distinct otherwise.
@@ -112,6 +115,14 @@ class Transport {
 
   /// Memory that all ranks share, or nullptr.
   virtual Arena* arena() noexcept { return nullptr; }
+  /// How ranks read each other's memory, or nullptr. The same on all ranks.
+  virtual Doors* doors() noexcept { return nullptr; }
+  /// Memory for tensors of `rank` that all ranks address, as it is seen here; empty where there is none. Only
+  /// the owner writes.
+  virtual std::span<std::byte> heap(int rank) noexcept {
+    static_cast<void>(rank);
+    return {};
+  }
   /// Wires of a group of some of the ranks (given as ranks of this one, in the new order, this rank
   /// included).
   virtual std::unique_ptr<Transport> sub(const GroupId& id, std::span<const int> members) = 0;

@@ -133,9 +133,11 @@ class MeshBackend final : public GroupBackend {
         engine_(std::move(engine)),
         transport_(std::move(wires)),
         id_(std::move(id)),
-        lane_(engine_->progress, *transport_, engine_->config.check_payload),
+        lane_(engine_->progress, *transport_, engine_->config.check_payload,
+              engine_->config.single_copy_bytes),
         match_(engine_->progress, *transport_,
-               {engine_->config.eager_bytes, engine_->config.credit_bytes, engine_->config.check_payload}) {
+               {engine_->config.eager_bytes, engine_->config.credit_bytes, engine_->config.check_payload,
+                engine_->config.single_copy_bytes}) {
     engine_->progress.add(*transport_);
   }
 

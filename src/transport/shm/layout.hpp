@@ -9,6 +9,7 @@
 #include "base/bell.hpp"
 #include "transport/arena.hpp"
 #include "transport/byte_ring.hpp"
+#include "transport/doors.hpp"
 #include "transport/header.hpp"
 
 namespace rondo::transport::shm {
@@ -30,6 +31,7 @@ struct JobLayout {
 };
 
 static_assert(alignof(Published) >= token_bytes);  // they begin behind the token
+static_assert(alignof(Published) >= alignof(Door) && alignof(Door) >= alignof(RingState));
 
 /// Behind the token of a group's segment: 1 once a rank has failed the group.
 inline constexpr std::size_t failed_at = 32;
@@ -44,10 +46,11 @@ struct GroupLayout {
   /// Of each ring: one direction of a pair's lane. Larger rings carry more; there are as many as pairs.
   std::size_t ring_bytes() const { return (ranks <= 8 ? 256 : ranks <= 32 ? 128 : 64) * std::size_t{1024}; }
   std::size_t published(std::size_t rank) const { return alignof(Published) + rank * sizeof(Published); }
+  std::size_t door(std::size_t rank) const { return published(ranks) + rank * sizeof(Door); }
   std::size_t ring_index(std::size_t from, std::size_t to, std::size_t lane) const {
     return (from * ranks + to) * lane_count + lane;
   }
-  std::size_t ring_state(std::size_t index) const { return published(ranks) + index * sizeof(RingState); }
+  std::size_t ring_state(std::size_t index) const { return door(ranks) + index * sizeof(RingState); }
   std::size_t slot(std::size_t rank) const {
     return page_up(ring_state(ranks * ranks * lane_count)) + rank * slot_bytes;
   }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
 #include <optional>
 #include <utility>
 
@@ -22,6 +23,7 @@ class GroupMemory {
   std::size_t ranks() const noexcept { return layout_.ranks; }
   std::size_t slot_bytes() const noexcept { return layout_.slot_bytes; }
   std::span<Published> published() noexcept { return {&at<Published>(layout_.published(0)), layout_.ranks}; }
+  std::span<Door> doors() noexcept { return {&at<Door>(layout_.door(0)), layout_.ranks}; }
   std::byte* slots() noexcept { return segment_->data() + layout_.slot(0); }
   std::size_t ring_index(int from, int to, int lane) const noexcept {
     return layout_.ring_index(static_cast<std::size_t>(from), static_cast<std::size_t>(to),
@@ -107,6 +109,24 @@ class SharedArena final : public Arena {
   std::vector<base::Bell*> others_;
 };
 
+/// How this rank and the others read each other's memory.
+class SharedDoors final : public Doors {
+ public:
+  SharedDoors(GroupMemory& memory, int rank, std::vector<base::Bell*> bells)
+      : Doors(memory.doors(), rank, random_number()), bells_(std::move(bells)) {}
+
+ private:
+  static std::uint64_t random_number() {
+    const control::Nonce nonce = control::random_nonce();
+    std::uint64_t number = 0;
+    std::memcpy(&number, nonce.data(), sizeof number);
+    return number;
+  }
+  void wake(int rank) override { bells_[static_cast<std::size_t>(rank)]->nudge(); }
+
+  std::vector<base::Bell*> bells_;
+};
+
 FramedTransport::Streams streams_of(GroupMemory& memory, Host& host, const std::vector<int>& members) {
   const int rank = place_in(members, host.job().rank());
   FramedTransport::Streams streams(members.size());
@@ -130,12 +150,12 @@ class ShmTransport final : public JobTransport {
         host_(std::move(host)),
         memory_(std::move(memory)) {
     memory_->belongs_to(*this);
+    std::vector<base::Bell*> bells;
+    for (const int each : members) bells.push_back(&host_->bell_of(each));
+    doors_.emplace(*memory_, rank(), bells);
     if (memory_->slot_bytes() > 0 && members.size() > 1) {
-      std::vector<base::Bell*> others;
-      for (const int each : members) {
-        if (each != job()->rank()) others.push_back(&host_->bell_of(each));
-      }
-      arena_.emplace(*memory_, rank(), std::move(others));
+      bells.erase(bells.begin() + rank());
+      arena_.emplace(*memory_, rank(), std::move(bells));
     }
     enroll();
   }
@@ -143,6 +163,7 @@ class ShmTransport final : public JobTransport {
 
   Backend kind() const noexcept override { return Backend::shm; }
   Arena* arena() noexcept override { return arena_ ? &*arena_ : nullptr; }
+  Doors* doors() noexcept override { return &*doors_; }
   bool is_first_to_fail() override { return memory_->claim_failure(); }
 
   std::unique_ptr<Transport> sub(const GroupId& id, std::span<const int> chosen) override {
@@ -156,6 +177,7 @@ class ShmTransport final : public JobTransport {
   std::shared_ptr<Host> host_;
   std::unique_ptr<GroupMemory> memory_;
   std::optional<SharedArena> arena_;
+  std::optional<SharedDoors> doors_;
 };
 
 // Names the job's own segment among those of groups, whose ids have an even length.
