@@ -52,7 +52,8 @@ class [[nodiscard]] Request {
   void wait();
   void wait(Duration timeout);
   /// Takes the transfer back: after this the buffer is the caller's again. A transfer that had begun is
-  /// finished from a private copy, or drained to nowhere.
+  /// finished from a private copy, or drained to nowhere; a message that its receiver has had by then stays
+  /// received.
   void cancel();
 
  private:

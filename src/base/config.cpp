@@ -225,8 +225,9 @@ constexpr std::array<Setting, 16> settings = {{
      [](Text t, Config& c) { return parse_bytes(t, c.arena_bytes); },
      [](const Config& c) -> Printed { return print_bytes(c.arena_bytes); }},
     {"RONDO_SINGLE_COPY_BYTES", "single_copy_bytes",
-     "From this many bytes on ranks of one host read each other's memory where the system lets them, and "
-     "messages wait for their receive; 0: never",
+     "From this many bytes on ranks of one host read each other's memory where the system lets them and "
+     "where "
+     "it is faster; 0: never",
      some_bytes, [](Text t, Config& c) { return parse_bytes(t, c.single_copy_bytes); },
      [](const Config& c) -> Printed { return print_bytes(c.single_copy_bytes); }},
     {"RONDO_LOG", "log", "Warnings on standard error, or none", "off or warn",

@@ -218,7 +218,7 @@ TEST(Config, text_is_one_line_a_setting) {
   EXPECT_EQ(out.str(),
             "RONDO_BACKEND=any\nRONDO_RANK=1\nRONDO_SIZE=4\nRONDO_TIMEOUT=1.5s\nRONDO_INIT_TIMEOUT=60s\n"
             "RONDO_CHECK=\nRONDO_EAGER_BYTES=32KiB\nRONDO_CREDIT_BYTES=1MiB\nRONDO_ARENA_BYTES=1MiB\n"
-            "RONDO_SINGLE_COPY_BYTES=6KiB\nRONDO_LOG=warn\n");
+            "RONDO_SINGLE_COPY_BYTES=32KiB\nRONDO_LOG=warn\n");
 }
 
 TEST(Config, values_set_by_hand_are_checked_like_variables) {

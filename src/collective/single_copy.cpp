@@ -12,11 +12,11 @@ namespace {
 
 using transport::Place;
 
-/// Private memory beyond this many bytes is better copied through slots where one rank alone reads, or where
-/// all of it is combined at once: both then stream through memory, and the system's copy is the slower one.
-constexpr std::size_t most_private_bytes = std::size_t{1} << 20;
-/// What is read before it is combined stays in a core's own cache.
-constexpr std::size_t most_staged_bytes = std::size_t{64} << 10;
+/// Beyond this many bytes private memory is better copied through slots: both ways then stream through
+/// memory, and there are two cores to do it.
+constexpr std::size_t most_private_bytes = std::size_t{4} << 20;
+/// What is combined at a time: of every rank's memory this much stays in a core's own cache.
+constexpr std::size_t most_chunk_bytes = std::size_t{64} << 10;
 
 /// What a rank tells when it meets the others.
 struct Told {
@@ -65,6 +65,12 @@ bool has_shared_in(const Told& told) { return told.in.shared != 0; }
 bool has_shared_out(const Told& told) { return told.out.shared != 0; }
 bool is_apart(const Told& told) { return told.in_place == 0; }
 
+/// Whether all can read `bytes` bytes of the root's input: also private memory, which is then read by many at
+/// once instead of being written by one.
+bool in_reach_of_all(const Meeting& meeting, int root, std::size_t bytes) {
+  return has_shared_in(meeting.of(root)) || (meeting.every(can_read) && bytes <= most_private_bytes);
+}
+
 /// All other ranks, the next one first, so that not all read from the same.
 template <class Action>
 void each_other(const Channel& channel, Action&& action) {
@@ -73,45 +79,20 @@ void each_other(const Channel& channel, Action&& action) {
   }
 }
 
-/// Pieces of other ranks' vectors, where they lie or in this rank's slot, which nobody else looks at in these
-/// calls.
-class Operand {
- public:
-  Operand(Channel& channel, const Meeting& meeting) : channel_(channel), meeting_(meeting) {}
-
-  /// Bytes of the largest piece.
-  std::size_t room() const {
-    const auto others = static_cast<std::size_t>(channel_.size()) - 1;
-    return round_down(std::min(channel_.slot(0).size() / others, most_staged_bytes), 16);
-  }
-  const std::byte* from(int rank, std::size_t offset, std::size_t bytes) {
-    const Place place = meeting_.of(rank).in;
-    if (const std::byte* const here = channel_.look_at(rank, place, offset, bytes); here != nullptr)
-      return here;
-    const auto index = static_cast<std::size_t>(rank < channel_.rank() ? rank : rank - 1);
-    const Bytes staged = channel_.slot(channel_.rank()).subspan(index * room(), bytes);
-    channel_.fetch(rank, place, offset, staged);
-    return staged.data();
-  }
-
- private:
-  Channel& channel_;
-  const Meeting& meeting_;
-};
-
 /// Combines `range` of all ranks' vectors (elements), in rank order, into `out`, which begins there.
 void combine_range(Channel& channel, const Meeting& meeting, ConstBytes in, Range range, Bytes out,
                    const Reduction& reduction) {
   const std::size_t element = reduction.element_bytes;
-  Operand operand(channel, meeting);
-  Operands operands(static_cast<std::size_t>(channel.size()));
-  const std::size_t chunk = chunk_elements(operand.room(), element);
+  const std::size_t chunk = chunk_elements(most_chunk_bytes, element);
   const std::size_t chunks = range.size == 0 ? 0 : chunk_count(range.size, chunk);
+  Operands operands(static_cast<std::size_t>(channel.size()));
   for (std::size_t i = 0; i < chunks; ++i) {
     const Range piece = chunk_of(range, chunk, i);
-    each_other(channel,
-               [&](int r) { operands[r] = operand.from(r, piece.begin * element, piece.size * element); });
-    operands[channel.rank()] = cut(in, piece, element).data();
+    for (int r = 0; r < channel.size(); ++r) {
+      operands[r] = r == channel.rank()
+                        ? cut(in, piece, element).data()
+                        : channel.look_at(r, meeting.of(r).in, piece.begin * element, piece.size * element);
+    }
     combine(reduction, cut(out, {piece.begin - range.begin, piece.size}, element), operands.all(),
             reduction.divisor);
   }
@@ -126,16 +107,14 @@ void combine_range(Channel& channel, const Meeting& meeting, ConstBytes in, Rang
 bool all_reduce(Channel& channel, Steps& steps, ConstBytes in, Bytes out, const Reduction& reduction) {
   if (!worth(channel, in.size())) return false;
   const Meeting meeting(channel, steps, in, out);
-  const bool in_reach =
-      meeting.every(has_shared_in) || (meeting.every(can_read) && in.size() <= most_private_bytes);
-  if (!in_reach) return false;
+  if (!meeting.every(has_shared_in)) return false;
   const int n = channel.size();
   const std::size_t element = reduction.element_bytes;
   const Range all{0, in.size() / element};
   if (n == 2 && meeting.every(is_apart)) {
     combine_range(channel, meeting, in, all, out, reduction);
   } else {
-    if (!meeting.every(has_shared_out) && !meeting.every(can_read)) return false;
+    if (!meeting.every(has_shared_out)) return false;
     const Range own = part_of(all.size, n, channel.rank());
     combine_range(channel, meeting, in, own, cut(out, own, element), reduction);
     steps.make();
@@ -154,9 +133,7 @@ bool all_reduce(Channel& channel, Steps& steps, ConstBytes in, Bytes out, const 
 bool reduce(Channel& channel, Steps& steps, ConstBytes in, Bytes out, int root, const Reduction& reduction) {
   if (channel.size() > 2 || !worth(channel, in.size())) return false;
   const Meeting meeting(channel, steps, in, out);
-  const bool in_reach =
-      meeting.every(has_shared_in) || (meeting.every(can_read) && in.size() <= most_private_bytes);
-  if (!in_reach) return false;
+  if (!meeting.every(has_shared_in)) return false;
   if (channel.rank() == root)
     combine_range(channel, meeting, in, {0, in.size() / reduction.element_bytes}, out, reduction);
   steps.make();
@@ -170,7 +147,7 @@ bool reduce_scatter(Channel& channel, Steps& steps, ConstBytes in, Bytes out, Co
   const Segments segments(counts);
   if (!worth(channel, segments.longest() * reduction.element_bytes)) return false;
   const Meeting meeting(channel, steps, in, out);
-  if (!meeting.every(has_shared_in) && !meeting.every(can_read)) return false;
+  if (!meeting.every(has_shared_in)) return false;
   combine_range(channel, meeting, in, segments[channel.rank()], out, reduction);
   steps.make();
   steps.all();
@@ -181,7 +158,7 @@ bool all_gather(Channel& channel, Steps& steps, ConstBytes in, Bytes out, Counts
   const Segments segments(sizes);
   if (!worth(channel, segments.longest())) return false;
   const Meeting meeting(channel, steps, in, out);
-  if (!meeting.every(has_shared_in) && !meeting.every(can_read)) return false;
+  if (!meeting.every(has_shared_in)) return false;
   copy(in, cut(out, segments[channel.rank()]));
   each_other(channel, [&](int r) { channel.fetch(r, meeting.of(r).in, 0, cut(out, segments[r])); });
   steps.make();
@@ -192,7 +169,7 @@ bool all_gather(Channel& channel, Steps& steps, ConstBytes in, Bytes out, Counts
 bool all_to_all(Channel& channel, Steps& steps, ConstBytes in, Bytes out, std::size_t part_bytes) {
   if (!worth(channel, part_bytes)) return false;
   const Meeting meeting(channel, steps, in, out);
-  if (!meeting.every(has_shared_in) && !meeting.every(can_read)) return false;
+  if (!meeting.every(has_shared_in)) return false;
   const auto part = [&](int r) { return Range{static_cast<std::size_t>(r) * part_bytes, part_bytes}; };
   const Range own = part(channel.rank());
   copy(cut(in, own), cut(out, own));
@@ -206,9 +183,7 @@ bool all_to_all(Channel& channel, Steps& steps, ConstBytes in, Bytes out, std::s
 bool gather(Channel& channel, Steps& steps, ConstBytes in, Bytes out, int root) {
   if (!worth(channel, in.size())) return false;
   const Meeting meeting(channel, steps, in, out);
-  const bool in_reach =
-      meeting.every(has_shared_in) || (can_read(meeting.of(root)) && in.size() <= most_private_bytes);
-  if (!in_reach) return false;
+  if (!meeting.every(has_shared_in)) return false;
   const auto part = [&](int r) { return Range{static_cast<std::size_t>(r) * in.size(), in.size()}; };
   if (channel.rank() == root) {
     copy(in, cut(out, part(root)));
@@ -223,7 +198,7 @@ bool gather(Channel& channel, Steps& steps, ConstBytes in, Bytes out, int root) 
 bool scatter(Channel& channel, Steps& steps, ConstBytes in, Bytes out, int root) {
   if (!worth(channel, out.size())) return false;
   const Meeting meeting(channel, steps, in, out);
-  if (!has_shared_in(meeting.of(root)) && !meeting.every(can_read)) return false;
+  if (!in_reach_of_all(meeting, root, out.size())) return false;
   const std::size_t begin = static_cast<std::size_t>(channel.rank()) * out.size();
   if (channel.rank() == root) {
     copy(cut(in, {begin, out.size()}), out);
@@ -238,9 +213,7 @@ bool scatter(Channel& channel, Steps& steps, ConstBytes in, Bytes out, int root)
 bool broadcast(Channel& channel, Steps& steps, Bytes data, int root) {
   if (!worth(channel, data.size())) return false;
   const Meeting meeting(channel, steps, data, data);
-  const bool in_reach =
-      has_shared_in(meeting.of(root)) || (meeting.every(can_read) && data.size() <= most_private_bytes);
-  if (!in_reach) return false;
+  if (!in_reach_of_all(meeting, root, data.size())) return false;
   if (channel.rank() != root) channel.fetch(root, meeting.of(root).in, 0, data);
   steps.make();
   if (channel.rank() == root) steps.all();

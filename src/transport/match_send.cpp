@@ -34,10 +34,8 @@ void Match::start(Sending& sending, int to, const Envelope& envelope, std::span<
   sending.payload_ = payload;
   sending.problem_.reset();
   sending.ticket_ = 0;
-  const bool lies_open = this->lies_open(to, payload.size());
   const std::size_t charge = charge_of(payload.size());
-  if (!lies_open && payload.size() <= options_.eager_bytes &&
-      each.outstanding + charge <= options_.credit_bytes) {
+  if (payload.size() <= options_.eager_bytes && each.outstanding + charge <= options_.credit_bytes) {
     sending.id_ = 0;
     sending.state_ = Sending::State::eager;
     each.outstanding += charge;
@@ -51,7 +49,7 @@ void Match::start(Sending& sending, int to, const Envelope& envelope, std::span<
   sending.frame_.peer = to;
   sending.frame_.lane = Lane::message;
   Header header = header_of(to, FrameKind::offer, envelope, sending.id_);
-  if (lies_open) sending.ticket_ = doors_->issue();
+  if (lies_open(to, payload.size())) sending.ticket_ = doors_->issue();
   if (sending.ticket_ != 0) {
     header.name_hash = reinterpret_cast<std::uintptr_t>(payload.data());
     header.payload_hash = sending.ticket_;
@@ -61,7 +59,7 @@ void Match::start(Sending& sending, int to, const Envelope& envelope, std::span<
   transport_.post(sending.frame_);
 }
 
-// Whether a message of this size is to be read where it lies.
+// Whether an offer of a message of this size tells where it lies.
 bool Match::lies_open(int to, std::size_t bytes) noexcept {
   return doors_ != nullptr && bytes >= std::max<std::size_t>(options_.single_copy_bytes, 1) &&
          doors_->can_read(to);

@@ -134,7 +134,10 @@ inline std::vector<FrameKind> kinds(const std::vector<FakeTransport::Posted>& po
 /// Rank 0 of three; what ranks 1 and 2 say is said here.
 class Alone : public testing::Test {
  protected:
-  explicit Alone(Match::Options options = small) : match(progress_, wires, options) { progress_.add(wires); }
+  explicit Alone(Match::Options options = small, Doors* doors = nullptr)
+      : wires(0, 3, doors), match(progress_, wires, options) {
+    progress_.add(wires);
+  }
 
   Header header(FrameKind kind, std::uint64_t number, const Envelope& envelope = {}) {
     Header made;
@@ -193,7 +196,7 @@ class Alone : public testing::Test {
   Progress progress_{bell_, 1};
 
  public:
-  FakeTransport wires{0, 3};
+  FakeTransport wires;
   Match match;
 };
 

@@ -22,7 +22,7 @@ class FakeTransport final : public Transport {
     std::vector<std::byte> payload;
   };
 
-  FakeTransport(int rank, int size) : rank_(rank), size_(size) {}
+  FakeTransport(int rank, int size, Doors* doors = nullptr) : rank_(rank), size_(size), doors_(doors) {}
   ~FakeTransport() override {
     for (Outgoing* each : held_) {
       if (each->owned) delete_owned(each);
@@ -48,7 +48,8 @@ class FakeTransport final : public Transport {
   int rank() const noexcept override { return rank_; }
   int size() const noexcept override { return size_; }
   Backend kind() const noexcept override { return Backend::sim; }
-  void attach(Lane, Receiver&) override {}
+  void attach(Lane, Receiver& receiver) override { receiver_ = &receiver; }
+  Doors* doors() noexcept override { return doors_; }
 
   void post(Outgoing& frame) override {
     RONDO_INVARIANT(std::find(held_.begin(), held_.end(), &frame) == held_.end());  // never posted twice
@@ -76,7 +77,7 @@ class FakeTransport final : public Transport {
   }
 
   void drain(int peer, Lane) override { drained_.push_back(peer); }
-  bool poll() override { return false; }
+  bool poll() override { return receiver_ != nullptr && receiver_->move(); }
   bool poll(int, Lane) override { return false; }
   bool flushed() const override { return held_.empty(); }
   void cut(int) override {}
@@ -97,6 +98,8 @@ class FakeTransport final : public Transport {
 
   int rank_;
   int size_;
+  Doors* doors_;
+  Receiver* receiver_ = nullptr;  // the last one attached
   bool holding_ = false;
   std::vector<int> drained_;
   std::vector<Outgoing*> held_;
