@@ -372,6 +372,7 @@ std::string segments() {
   row(failed_at, "1 once a rank has failed the group");
   for (std::size_t r = 0; r < 2; ++r)
     row(group.published(r), fmt::format("two notes and the step of rank {}", r));
+  for (std::size_t r = 0; r < 2; ++r) row(group.door(r), fmt::format("door of rank {}", r));
   const auto each_ring = [&](const std::function<void(std::size_t, std::string)>& print) {
     for (std::size_t from = 0; from < 2; ++from)
       for (std::size_t to = 0; to < 2; ++to)
