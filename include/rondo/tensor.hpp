@@ -10,6 +10,8 @@
 
 namespace RONDO_EXPORT rondo {
 
+class Group;
+
 /// A shared handle to row-major memory: copying a Tensor shares its elements, clone() copies them.
 /// Different threads may use different handles; the elements themselves are as thread-safe as an array.
 class Tensor {
@@ -68,6 +70,9 @@ class Tensor {
  private:
   struct Reshape {};
   Tensor(ConstView values, std::span<const std::int64_t> shape, Reshape);
+  friend class Group;
+  /// Row-major memory that holds `shape` elements.
+  Tensor(DType dtype, std::span<const std::int64_t> shape, std::shared_ptr<std::byte> memory);
   void* checked(DType asked) const;
 
   DType dtype_;

@@ -48,6 +48,12 @@ std::optional<Group> Group::subgroup(std::span<const int> ranks) const {
   return made ? std::optional<Group>(Group(std::move(made))) : std::nullopt;
 }
 
+Tensor Group::allocate(DType dtype, std::span<const std::int64_t> shape) const {
+  const std::size_t bytes = byte_size(dtype, shape);
+  auto memory = impl_->allocate(bytes);
+  return memory ? Tensor(dtype, shape, std::move(memory)) : Tensor(dtype, shape);
+}
+
 // ---- messages --------------------------------------------------------------------------------------------
 
 void Group::send(ConstView data, int to, MessageOptions options) const {

@@ -55,6 +55,15 @@ std::string GroupBackend::place(std::string_view verb, std::uint64_t number) con
                      to_string(identity_.kind));
 }
 
+std::shared_ptr<std::byte> GroupBackend::allocate(std::size_t bytes) {
+  check_open("allocate");
+  try {
+    return memory_for_tensors(bytes);
+  } catch (const base::Problem& problem) {
+    throw explain(problem, "allocate", 0, {});
+  }
+}
+
 Error GroupBackend::explain(const base::Problem& problem, std::string_view verb, std::uint64_t number,
                             Duration elapsed) const {
   return Error(problem.kind(), place(verb, number) + ": " + problem.what(),

@@ -86,6 +86,8 @@ class GroupBackend : public std::enable_shared_from_this<GroupBackend> {
   /// `then` runs at the first shutdown, before the goodbye.
   void when_shut_down(std::function<void()> then) { at_shutdown_ = std::move(then); }
   virtual std::optional<Failure> failure() const = 0;
+  /// Zeroed memory that suits the group's collectives best, or nullptr where any does as well.
+  std::shared_ptr<std::byte> allocate(std::size_t bytes);
   /// Throws the first cause when the group has ended, and when it was shut down here.
   void check_open(std::string_view verb) const;
   /// The checks of a message and of a peer ("dst_rank", "src_rank", "peer"), for calls that allocate before
@@ -111,6 +113,10 @@ class GroupBackend : public std::enable_shared_from_this<GroupBackend> {
   virtual std::unique_ptr<Operation> begin(const Message& message, std::string_view verb) = 0;
   virtual MessageInfo wait_for_message(int from, int tag, base::Deadline& deadline) = 0;
   virtual std::optional<MessageInfo> look_for_message(int from, int tag) = 0;
+  virtual std::shared_ptr<std::byte> memory_for_tensors(std::size_t bytes) {
+    static_cast<void>(bytes);
+    return nullptr;
+  }
   /// Wires among `members` (ranks of this group in the new order); `number` and `color` make the new group's
   /// name. Throws Problem.
   virtual std::shared_ptr<GroupBackend> make_sub(std::span<const int> members, std::uint64_t number,

@@ -74,7 +74,7 @@ class FakeChannel final : public transport::Channel {
   void await(int rank) override;
   std::size_t single_copy_bytes() const noexcept override;
   bool reads_others() noexcept override;
-  transport::Place place_of(std::span<const std::byte> memory) noexcept override;
+  transport::Place place_of(std::span<const std::byte> memory) override;
   void fetch(int rank, const transport::Place& place, std::size_t offset, std::span<std::byte> into) override;
   const std::byte* look_at(int rank, const transport::Place& place, std::size_t offset,
                            std::size_t bytes) override;
@@ -323,7 +323,7 @@ inline bool FakeChannel::reads_others() noexcept {
   return copies == Copies::read || copies == Copies::mixed || (copies == Copies::but_one && rank_ != 1);
 }
 
-inline transport::Place FakeChannel::place_of(std::span<const std::byte> memory) noexcept {
+inline transport::Place FakeChannel::place_of(std::span<const std::byte> memory) {
   const auto address = reinterpret_cast<std::uintptr_t>(memory.data());
   const Copies copies = world_.settings_.copies;
   const bool shared = copies == Copies::shared || (copies == Copies::mixed && rank_ % 2 == 0);

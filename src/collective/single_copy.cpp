@@ -15,6 +15,8 @@ using transport::Place;
 /// Beyond this many bytes private memory is better copied through slots: both ways then stream through
 /// memory, and there are two cores to do it.
 constexpr std::size_t most_private_bytes = std::size_t{4} << 20;
+/// Two ranks that combine everything, each for itself, save a step and move more bytes: up to here it pays.
+constexpr std::size_t most_twice_bytes = std::size_t{4} << 20;
 /// What is combined at a time: of every rank's memory this much stays in a core's own cache.
 constexpr std::size_t most_chunk_bytes = std::size_t{64} << 10;
 
@@ -111,10 +113,11 @@ bool all_reduce(Channel& channel, Steps& steps, ConstBytes in, Bytes out, const 
   const int n = channel.size();
   const std::size_t element = reduction.element_bytes;
   const Range all{0, in.size() / element};
-  if (n == 2 && meeting.every(is_apart)) {
+  const bool has_results = meeting.every(has_shared_out);
+  if (n == 2 && meeting.every(is_apart) && (in.size() <= most_twice_bytes || !has_results)) {
     combine_range(channel, meeting, in, all, out, reduction);
   } else {
-    if (!meeting.every(has_shared_out)) return false;
+    if (!has_results) return false;
     const Range own = part_of(all.size, n, channel.rank());
     combine_range(channel, meeting, in, own, cut(out, own, element), reduction);
     steps.make();

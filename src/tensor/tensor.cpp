@@ -5,6 +5,7 @@
 #include <cstring>
 #include <new>
 #include <ostream>
+#include <utility>
 
 #include "rondo/error.hpp"
 #include "tensor/layout.hpp"
@@ -54,6 +55,12 @@ Tensor::Tensor(ConstView values, std::span<const std::int64_t> shape, Reshape)
   data_ = allocate(values.bytes());
   tensor::pack(values, {data_.get(), values.bytes()});
 }
+
+Tensor::Tensor(DType dtype, std::span<const std::int64_t> shape, std::shared_ptr<std::byte> memory)
+    : dtype_(dtype),
+      shape_(shape.begin(), shape.end()),
+      count_(element_count(shape)),
+      data_(std::move(memory)) {}
 
 DType Tensor::dtype() const noexcept { return dtype_; }
 

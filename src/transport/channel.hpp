@@ -83,7 +83,7 @@ class Channel {
   /// Whether this rank can read private memory of all others.
   virtual bool reads_others() noexcept = 0;
   /// Where own memory lies, to be told to the others.
-  virtual Place place_of(std::span<const std::byte> memory) noexcept = 0;
+  virtual Place place_of(std::span<const std::byte> memory) = 0;
   /// Copies what lies at `offset` in memory that `rank` has told of. Where it is private, reads_others() must
   /// be true.
   virtual void fetch(int rank, const Place& place, std::size_t offset, std::span<std::byte> into) = 0;

@@ -405,7 +405,7 @@ std::size_t CollectiveChannel::single_copy_bytes() const noexcept { return lane_
 
 bool CollectiveChannel::reads_others() noexcept { return lane_.transport_.doors()->can_read_all(); }
 
-Place CollectiveChannel::place_of(std::span<const std::byte> memory) noexcept {
+Place CollectiveChannel::place_of(std::span<const std::byte> memory) {
   const auto address = reinterpret_cast<std::uintptr_t>(memory.data());
   const std::span<std::byte> heap = lane_.transport_.heap(rank());
   const auto begin = reinterpret_cast<std::uintptr_t>(heap.data());

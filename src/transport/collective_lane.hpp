@@ -93,7 +93,7 @@ class CollectiveChannel final : public Channel {
 
   std::size_t single_copy_bytes() const noexcept override;
   bool reads_others() noexcept override;
-  Place place_of(std::span<const std::byte> memory) noexcept override;
+  Place place_of(std::span<const std::byte> memory) override;
   void fetch(int rank, const Place& place, std::size_t offset, std::span<std::byte> into) override;
   const std::byte* look_at(int rank, const Place& place, std::size_t offset, std::size_t bytes) override;
 

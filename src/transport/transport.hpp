@@ -117,11 +117,18 @@ class Transport {
   virtual Arena* arena() noexcept { return nullptr; }
   /// How ranks read each other's memory, or nullptr. The same on all ranks.
   virtual Doors* doors() noexcept { return nullptr; }
-  /// Memory for tensors of `rank` that all ranks address, as it is seen here; empty where there is none. Only
-  /// the owner writes.
-  virtual std::span<std::byte> heap(int rank) noexcept {
+  /// Memory for tensors of `rank` that all ranks address, as it is seen here; empty where there is none, and
+  /// for this rank before it has allocated any. Only the owner writes. Any thread. Throws
+  /// Problem(unavailable).
+  virtual std::span<std::byte> heap(int rank) {
     static_cast<void>(rank);
     return {};
+  }
+  /// Zeroed memory in this rank's heap, or nullptr where there is none. Any thread. Throws
+  /// Problem(unavailable).
+  virtual std::shared_ptr<std::byte> allocate(std::size_t bytes) {
+    static_cast<void>(bytes);
+    return nullptr;
   }
   /// Wires of a group of some of the ranks (given as ranks of this one, in the new order, this rank
   /// included).

@@ -113,9 +113,10 @@ std::string parse(std::vector<std::string> words, BenchOptions& options) {
 
 TEST(BenchOptions, AreUnderstood) {
   BenchOptions options;
-  EXPECT_EQ(parse({"all_sum", "latency", "-b",      "8",  "-e",       "1K",    "-f",        "2",  "-n",
-                   "5",       "-m",      "6",       "-w", "7",        "-d",    "bfloat16",  "-r", "1",
-                   "--place", "in",      "--check", "0",  "--fenced", "--csv", "--seconds", "1.5"},
+  EXPECT_EQ(parse({"all_sum", "latency",  "-b", "8",        "-e",      "1K",        "-f",
+                   "2",       "-n",       "5",  "-m",       "6",       "-w",        "7",
+                   "-d",      "bfloat16", "-r", "1",        "--place", "in",        "--memory",
+                   "shared",  "--check",  "0",  "--fenced", "--csv",   "--seconds", "1.5"},
                   options),
             "");
   EXPECT_EQ(options.tests, (std::vector<std::string>{"all_sum", "latency"}));
@@ -130,6 +131,7 @@ TEST(BenchOptions, AreUnderstood) {
   EXPECT_EQ(options.dtype, DType::bfloat16);
   EXPECT_EQ(options.root, 1);
   EXPECT_EQ(options.placement, Placement::in);
+  EXPECT_TRUE(options.shared_memory);
   EXPECT_FALSE(options.check);
   EXPECT_EQ(options.format, Format::csv);
 }
@@ -141,6 +143,7 @@ TEST(BenchOptions, BadValuesAreNamed) {
   };
   EXPECT_EQ(why({"-b", "4k"}),
             "--min-bytes: expected a size from 1 to 1024G such as 4, 64K, 16M or 1GiB, got \"4k\"");
+  EXPECT_EQ(why({"--memory", "heap"}), "--memory: expected own or shared, got \"heap\"");
   EXPECT_NE(why({"-f", "1"}).find("expected a whole number from 2 to 1024, got \"1\""), std::string::npos);
   EXPECT_NE(why({"-d", "float"}).find("expected one of bool, int8"), std::string::npos);
   EXPECT_NE(why({"--op", "plus"}).find("expected one of sum, product"), std::string::npos);

@@ -358,14 +358,15 @@ static_assert(offsetof(base::Bell, epoch) == 0 && offsetof(base::Bell, sleepers)
 
 std::string segments() {
   using namespace transport::shm;
-  const JobLayout job{2};
+  const JobLayout job{2, std::size_t{1} << 30};
   const GroupLayout group{2, std::size_t{1024} * 1024};
-  std::string text = "segment of a job of 2 ranks\n";
+  std::string text = "segment of a job of 2 ranks, in a machine of 1 GiB\n";
   const auto row = [&](std::size_t at, const std::string& what) {
     text += fmt::format("{:8}  {}\n", at, what);
   };
   row(0, "token");
   for (std::size_t r = 0; r < 2; ++r) row(job.bell(r), fmt::format("bell of rank {}", r));
+  for (std::size_t r = 0; r < 2; ++r) row(job.heap(r), fmt::format("heap of rank {}", r));
   row(job.bytes(), "end");
   text += "\nsegment of a group of 2 ranks with an arena of 1 MiB each\n";
   row(0, "token");

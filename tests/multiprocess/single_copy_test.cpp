@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstddef>
+#include <functional>
 
 #include "backends.hpp"
 
@@ -152,6 +153,169 @@ TEST(SingleCopy, ASenderKilledWhileItIsReadEndsTheReceive) {
   job.signal(0, SIGKILL);
   EXPECT_EQ(job.wait(0), -SIGKILL);
   job.expect_right({1});
+}
+
+// ---- tensors that ranks share
+// ------------------------------------------------------------------------------
+
+Tensor shared_numbers(const Group& group, std::size_t count, std::int64_t salt) {
+  Tensor tensor = group.allocate<std::int64_t>({static_cast<std::int64_t>(count)});
+  const auto values = numbers(count, salt);
+  std::copy(values.begin(), values.end(), tensor.span<std::int64_t>().begin());
+  return tensor;
+}
+
+bool holds(const Tensor& tensor, const std::vector<std::int64_t>& expected) {
+  const auto values = tensor.span<std::int64_t>();
+  return std::equal(values.begin(), values.end(), expected.begin(), expected.end());
+}
+
+// Every collective, with `shares(rank)` telling whose tensors are shared.
+void all_collectives(const Group& group, std::size_t count, const std::function<bool(int)>& shares) {
+  const int n = group.size();
+  const auto ranks = static_cast<std::size_t>(n);
+  const auto salt = static_cast<std::int64_t>(count);
+  const auto make = [&](std::size_t elements, std::int64_t of) {
+    return shares(group.rank()) ? shared_numbers(group, elements, of)
+                                : Tensor(numbers(elements, of), {static_cast<std::int64_t>(elements)});
+  };
+  const auto own = [&] { return make(count, salt + group.rank()); };
+  const std::vector<std::int64_t> sum = summed_numbers(count, salt, n);
+  const auto part = [&](const std::vector<std::int64_t>& whole, int rank, std::size_t size_of_part) {
+    const auto begin =
+        whole.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(rank) * size_of_part);
+    return std::vector<std::int64_t>(begin, begin + static_cast<std::ptrdiff_t>(size_of_part));
+  };
+  for (int twice = 0; twice < 2; ++twice) {
+    Tensor in = own();
+    Tensor out = make(count, 77);
+    group.all_sum(in.view(), out.view());
+    NEED(holds(out, sum) && holds(in, numbers(count, salt + group.rank())));
+    group.all_sum(in.view());
+    NEED(holds(in, sum));
+
+    Tensor all = make(ranks * count, 77);
+    group.all_gather(own().view(), all.view());
+    std::vector<std::int64_t> gathered;
+    for (int r = 0; r < n; ++r) {
+      const auto theirs = numbers(count, salt + r);
+      gathered.insert(gathered.end(), theirs.begin(), theirs.end());
+    }
+    NEED(holds(all, gathered));
+
+    Tensor parts = make(ranks * count, salt + group.rank());
+    Tensor mine = make(count, 77);
+    group.reduce_scatter(parts.view(), mine.view(), ReduceOp::sum);
+    NEED(holds(mine, part(summed_numbers(ranks * count, salt, n), group.rank(), count)));
+    Tensor exchanged = make(ranks * count, 77);
+    group.all_to_all(parts.view(), exchanged.view());
+    std::vector<std::int64_t> expected;
+    for (int r = 0; r < n; ++r) {
+      const auto theirs = part(numbers(ranks * count, salt + r), group.rank(), count);
+      expected.insert(expected.end(), theirs.begin(), theirs.end());
+    }
+    NEED(holds(exchanged, expected));
+
+    for (int root = 0; root < n; ++root) {
+      const bool at_root = group.rank() == root;
+      Tensor data = own();
+      group.broadcast(data.view(), root);
+      NEED(holds(data, numbers(count, salt + root)));
+      Tensor reduced = make(count, 77);
+      group.reduce(own().view(), reduced.view(), ReduceOp::sum, root);
+      NEED(!at_root || holds(reduced, sum));
+      Tensor everything = make(ranks * count, 77);
+      group.gather(own().view(), everything.view(), root);
+      NEED(!at_root || holds(everything, gathered));
+      group.scatter(parts.view(), mine.view(), root);
+      NEED(holds(mine, part(numbers(ranks * count, salt + root), group.rank(), count)));
+    }
+  }
+}
+
+TEST(SharedTensors, GiveTheSameResultsWhoeverHasThem) {
+  for (const int ranks : {2, 3, 4}) {
+    SCOPED_TRACE(ranks);
+    Job job(ranks, Backend::shm, {{"RONDO_SINGLE_COPY_BYTES", "4KiB"}});
+    job.start_all([&](const Group& group) {
+      for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{511}, std::size_t{513},
+                                      std::size_t{8191}, std::size_t{70'001}, std::size_t{600'011}}) {
+        all_collectives(group, count, [](int) { return true; });
+        all_collectives(group, count, [](int rank) { return rank != 1; });
+        all_collectives(group, count, [](int rank) { return rank == 1; });
+      }
+      // What one group has allocated suits the others of the job.
+      const auto half = group.split(group.rank() % 2);
+      if (half->size() > 1) {
+        Tensor in = shared_numbers(group, 50'000, half->rank());
+        half->all_sum(in.view());
+        NEED(holds(in, summed_numbers(50'000, 0, half->size())));
+      }
+    });
+    job.expect_right();
+  }
+}
+
+TEST(SharedTensors, OverTcpTheyAreTensorsLikeAnyOther) {
+  Job job(3, Backend::tcp);
+  job.start_all([](const Group& group) {
+    all_collectives(group, 9001, [](int) { return true; });
+    const Tensor zeros = group.allocate<float>({3, 0, 4});
+    NEED(zeros.shape() == (Shape{3, 0, 4}) && zeros.bytes() == 0);
+  });
+  job.expect_right();
+}
+
+TEST(SharedTensors, AreZeroAndOutliveTheGroup) {
+  Job job(2, Backend::shm);
+  job.start_all([](const Group& group) {
+    Tensor kept = [&] {
+      const auto part = group.split(0);
+      Tensor inner = part->allocate<float>({1000, 10});
+      part->shutdown();
+      return inner;
+    }();
+    for (const float each : kept.span<float>()) NEED(each == 0);
+    group.shutdown();
+    kept.span<float>()[9999] = 5;
+    NEED(kept.clone().span<float>()[9999] == 5);
+    const Error error = thrown_by([&] { (void)group.allocate<float>({1}); });
+    NEED_OR(std::string(error.what()).find("allocate") != std::string::npos, error.what());
+  });
+  job.expect_right();
+}
+
+TEST(SharedTensors, WhatCannotBeHadIsAnErrorInWords) {
+  Job job(2, Backend::shm);
+  job.start_all([](const Group& group) {
+    const Error error = thrown_by([&] { (void)group.allocate(DType::float64, {std::int64_t{1} << 45}); });
+    NEED_OR(error.kind() == ErrorKind::unavailable, error.what());
+    NEED_OR(std::string(error.what()).find("bytes of shared memory are needed") != std::string::npos,
+            error.what());
+    NEED(thrown_by([&] { (void)group.allocate(DType::float64, {-1}); }).kind() ==
+         ErrorKind::invalid_argument);
+    group.barrier();  // it goes on
+  });
+  job.expect_right();
+}
+
+TEST(SharedTensors, ARankKilledInsideACollectiveIsNamed) {
+  const Board board;
+  Job job(3, Backend::shm);
+  job.start_all([&](const Group& group) {
+    Tensor data = shared_numbers(group, 1'000'000, group.rank());
+    const Error error = thrown_by([&] {
+      for (;;) {
+        group.all_sum(data.view());
+        board.raise(ready);
+      }
+    });
+    NEED_OR(error.kind() == ErrorKind::disconnected && error.peer() == 1, error.what());
+  });
+  board.await(ready, 6);
+  job.signal(1, SIGKILL);
+  EXPECT_EQ(job.wait(1), -SIGKILL);
+  job.expect_right({0, 2});
 }
 
 }  // namespace

@@ -191,6 +191,10 @@ class MeshBackend final : public GroupBackend {
   }
   std::optional<MessageInfo> look_for_message(int from, int tag) override { return match_.look(from, tag); }
 
+  std::shared_ptr<std::byte> memory_for_tensors(std::size_t bytes) override {
+    return transport_->allocate(bytes);
+  }
+
   std::shared_ptr<GroupBackend> make_sub(std::span<const int> members, std::uint64_t number,
                                          int color) override {
     transport::GroupId id = id_;

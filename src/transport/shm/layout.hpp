@@ -22,12 +22,16 @@ constexpr std::size_t page_up(std::size_t bytes) {
   return (bytes + page_bytes - 1) / page_bytes * page_bytes;
 }
 
-/// The segment of a job: a bell for every rank.
+/// The segment of a job: a bell for every rank, and behind what is reserved and mapped by all, a heap for
+/// every rank (heap.hpp).
 struct JobLayout {
   std::size_t ranks;
+  std::size_t heap_bytes;
 
   std::size_t bell(std::size_t rank) const { return token_bytes + rank * sizeof(base::Bell); }
-  std::size_t bytes() const { return page_up(bell(ranks)); }
+  std::size_t reserved() const { return page_up(bell(ranks)); }
+  std::size_t heap(std::size_t rank) const { return reserved() + rank * heap_bytes; }
+  std::size_t bytes() const { return heap(ranks); }
 };
 
 static_assert(alignof(Published) >= token_bytes);  // they begin behind the token

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -57,16 +58,20 @@ std::uint64_t memory_left() {
   return left;
 }
 
-Segment::Segment(std::size_t bytes)
-    : fd_(memfd_create("rondo", MFD_CLOEXEC | MFD_ALLOW_SEALING)), bytes_(bytes) {
+Segment::Segment(std::size_t bytes, std::size_t mapped)
+    : fd_(memfd_create("rondo", MFD_CLOEXEC | MFD_ALLOW_SEALING)), mapped_(mapped) {
   const std::string what = fmt::format("cannot make a segment of {} bytes of shared memory", bytes);
+  // Who makes a larger file is not refused, but ended.
+  rlimit most{};
+  if (getrlimit(RLIMIT_FSIZE, &most) == 0 && bytes > most.rlim_cur) unavailable(what, EFBIG);
   if (!fd_ || ftruncate(fd_.get(), static_cast<off_t>(bytes)) != 0 ||
       fcntl(fd_.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
     unavailable(what, errno);
   map();
 }
 
-Segment::Segment(base::Fd descriptor, std::size_t bytes) : fd_(std::move(descriptor)), bytes_(bytes) {
+Segment::Segment(base::Fd descriptor, std::size_t bytes, std::size_t mapped)
+    : fd_(std::move(descriptor)), mapped_(mapped) {
   struct stat about {};
   if (fstat(fd_.get(), &about) != 0) unavailable("cannot use the segment of shared memory", errno);
   // Memory that somebody could cut would be a trap.
@@ -79,16 +84,18 @@ Segment::Segment(base::Fd descriptor, std::size_t bytes) : fd_(std::move(descrip
 }
 
 Segment::~Segment() {
-  if (data_ != nullptr) munmap(data_, bytes_);
+  if (data_ != nullptr) munmap(data_, mapped_);
 }
 
 void Segment::map() {
-  void* const memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0);
-  if (memory == MAP_FAILED) unavailable(fmt::format("cannot map {} bytes of shared memory", bytes_), errno);
+  void* const memory = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0);
+  if (memory == MAP_FAILED) unavailable(fmt::format("cannot map {} bytes of shared memory", mapped_), errno);
   data_ = static_cast<std::byte*>(memory);
 }
 
-void Segment::reserve(std::size_t offset, std::size_t bytes) {
+void Segment::reserve(std::size_t offset, std::size_t bytes) { reserve_memory(fd_.get(), offset, bytes); }
+
+void reserve_memory(int segment, std::size_t offset, std::size_t bytes) {
   // The system would rather end processes than refuse: asked for more than there is, it is not even asked.
   if (const std::uint64_t left = memory_left(); bytes > left) {
     throw Problem(ErrorKind::unavailable, -1,
@@ -96,7 +103,7 @@ void Segment::reserve(std::size_t offset, std::size_t bytes) {
   }
   int result = 0;
   do {
-    result = fallocate(fd_.get(), 0, static_cast<off_t>(offset), static_cast<off_t>(bytes));
+    result = fallocate(segment, 0, static_cast<off_t>(offset), static_cast<off_t>(bytes));
   } while (result != 0 && errno == EINTR);
   if (result != 0) unavailable(fmt::format("cannot reserve {} bytes of shared memory", bytes), errno);
 }
@@ -164,9 +171,9 @@ Word word_of(int rank, const Problem& problem) {
   return {problem.kind(), text.starts_with(name) ? text : name + ": " + text, rank};
 }
 
-std::unique_ptr<Segment> make(std::size_t bytes, std::size_t reserved, const control::Nonce& token) {
-  auto segment = std::make_unique<Segment>(bytes);
-  segment->reserve(0, reserved);
+std::unique_ptr<Segment> make(const SegmentSizes& sizes, const control::Nonce& token) {
+  auto segment = std::make_unique<Segment>(sizes.bytes, sizes.mapped);
+  segment->reserve(0, sizes.reserved);
   std::memcpy(segment->data(), token.data(), token.size());
   return segment;
 }
@@ -176,13 +183,13 @@ class Maker {
   Maker(Job& job, base::Deadline& deadline, const control::Proceed& proceed)
       : job_(job), deadline_(deadline), proceed_(proceed) {}
 
-  std::unique_ptr<Segment> run(std::uint64_t group, const std::vector<int>& members, std::size_t bytes,
-                               std::size_t reserved) {
+  std::unique_ptr<Segment> run(std::uint64_t group, const std::vector<int>& members,
+                               const SegmentSizes& sizes) {
     const control::Nonce token = control::random_nonce();
     std::unique_ptr<Segment> segment;
     Word verdict{std::nullopt, std::string(reinterpret_cast<const char*>(token.data()), token.size())};
     try {
-      segment = make(bytes, reserved, token);
+      segment = make(sizes, token);
     } catch (const Problem& problem) {
       verdict = word_of(job_.rank(), problem);
     }
@@ -231,15 +238,17 @@ class Maker {
   std::vector<std::pair<int, net::SocketStream>> peers_;
 };
 
-std::unique_ptr<Segment> take(const net::SocketStream& maker, std::size_t bytes, base::Deadline& deadline,
-                              const control::Proceed& proceed) {
+std::unique_ptr<Segment> take(const net::SocketStream& maker, const SegmentSizes& sizes,
+                              base::Deadline& deadline, const control::Proceed& proceed) {
   const Word offer = hear(maker, deadline, proceed);
   throw_if_bad(offer);
   std::unique_ptr<Segment> segment;
   Word mine;
   try {
-    segment = std::make_unique<Segment>(net::receive_descriptor(maker.fd(), deadline), bytes);
-    if (offer.text.size() > bytes || std::memcmp(segment->data(), offer.text.data(), offer.text.size()) != 0)
+    segment =
+        std::make_unique<Segment>(net::receive_descriptor(maker.fd(), deadline), sizes.bytes, sizes.mapped);
+    if (offer.text.size() > segment->size() ||
+        std::memcmp(segment->data(), offer.text.data(), offer.text.size()) != 0)
       mine = {ErrorKind::unavailable, "the segment of shared memory is another one here"};
   } catch (const Problem& problem) {
     if (problem.kind() == ErrorKind::timed_out) throw;
@@ -254,12 +263,12 @@ std::unique_ptr<Segment> take(const net::SocketStream& maker, std::size_t bytes,
 }  // namespace
 
 std::unique_ptr<Segment> share(Job& job, std::uint64_t purpose_group, const std::vector<int>& members,
-                               std::size_t bytes, std::size_t reserved, base::Deadline& deadline,
+                               SegmentSizes sizes, base::Deadline& deadline,
                                const control::Proceed& proceed) {
   const int maker = *std::min_element(members.begin(), members.end());
-  if (maker == job.rank()) return Maker(job, deadline, proceed).run(purpose_group, members, bytes, reserved);
+  if (maker == job.rank()) return Maker(job, deadline, proceed).run(purpose_group, members, sizes);
   try {
-    return take(job.local_link(control::Purpose::segment, purpose_group, maker, deadline), bytes, deadline,
+    return take(job.local_link(control::Purpose::segment, purpose_group, maker, deadline), sizes, deadline,
                 proceed);
   } catch (const Problem& problem) {
     if (problem.kind() != ErrorKind::disconnected || problem.peer() >= 0) throw;

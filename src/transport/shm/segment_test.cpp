@@ -224,7 +224,7 @@ TEST(Share, all_get_the_same_memory) {
     SCOPED_TRACE(size);
     const auto results = each_rank(size, [size](Job& job) {
       Deadline deadline = ample();
-      const auto segment = share(job, 7, ranks_below(size), 3 * mebibyte, mebibyte, deadline);
+      const auto segment = share(job, 7, ranks_below(size), {3 * mebibyte, mebibyte, 3 * mebibyte}, deadline);
       EXPECT_EQ(segment->size(), 3 * mebibyte);
       EXPECT_GE(allocated(*segment), mebibyte);
       EXPECT_LT(allocated(*segment), 2 * mebibyte);
@@ -241,7 +241,7 @@ TEST(Share, some_of_the_ranks_in_any_order_and_two_groups_at_once) {
     const auto take_part = [&](std::uint64_t group, const std::vector<int>& members, std::size_t bytes) {
       if (std::ranges::find(members, job.rank()) == members.end()) return;
       Deadline deadline = ample();
-      const auto segment = share(job, group, members, bytes, bytes, deadline);
+      const auto segment = share(job, group, members, {bytes, bytes, bytes}, deadline);
       EXPECT_EQ(segment->size(), bytes);
       expect_shared(*segment, members, job.rank(), page);
     };
@@ -265,7 +265,7 @@ TEST(Share, a_maker_without_memory_tells_all_the_same) {
   const auto results = each_rank(4, [&](Job& job) {
     if (job.rank() == 0) return;
     Deadline deadline = ample();
-    (void)share(job, 7, {3, 1, 2}, wanted, wanted, deadline);
+    (void)share(job, 7, {3, 1, 2}, {wanted, wanted, wanted}, deadline);
   });
   EXPECT_EQ(results[0], "");
   expect_same_problem(results, {1, 2, 3}, {"unavailable: rank 1: ", std::to_string(wanted) + " bytes"});
@@ -278,7 +278,7 @@ TEST(Share, one_that_cannot_use_it_tells_all_the_same) {
     const auto results = each_rank(4, [&](Job& job) {
       const std::size_t bytes = job.rank() == other ? 5 * page : 4 * page;
       Deadline deadline = ample();
-      (void)share(job, 7, ranks_below(4), bytes, page, deadline);
+      (void)share(job, 7, ranks_below(4), {bytes, page, bytes}, deadline);
     });
     // Where the maker is the odd one, the first of the others speaks.
     expect_same_problem(results, {0, 1, 2, 3},
@@ -297,7 +297,7 @@ void expect_blamed_on_2(const std::function<void(rondo::net::SocketStream&)>& in
       instead(link);
       return;
     }
-    (void)share(job, 7, ranks_below(4), 4 * page, page, deadline);
+    (void)share(job, 7, ranks_below(4), {4 * page, page, 4 * page}, deadline);
   });
   EXPECT_EQ(results[2], "");
   expect_same_problem(results, {0, 1, 3}, {"disconnected: rank 2: "});
@@ -336,7 +336,7 @@ TEST(Share, a_maker_that_hangs_up_leaves_nobody_waiting) {
       for (const int peer : {1, 2}) (void)job.local_link(rondo::control::Purpose::segment, 7, peer, deadline);
       return;
     }
-    (void)share(job, 7, ranks_below(3), 4 * page, page, deadline);
+    (void)share(job, 7, ranks_below(3), {4 * page, page, 4 * page}, deadline);
   });
   for (const int rank : {1, 2}) {
     const Result& result = results[static_cast<std::size_t>(rank)];
@@ -348,7 +348,7 @@ TEST(Share, one_that_finds_another_token_tells_all_the_same) {
   const auto results = each_rank(3, [&](Job& job) {
     Deadline deadline = ample();
     if (job.rank() != 1) {
-      (void)share(job, 7, ranks_below(3), 4 * page, page, deadline);
+      (void)share(job, 7, ranks_below(3), {4 * page, page, 4 * page}, deadline);
       return;
     }
     // An honest part up to the token, which it reports wrongly.
@@ -381,7 +381,7 @@ int without_dev_shm(const char* options, unsigned long flags) {
   if (file && fallocate(file.get(), 0, 0, static_cast<off_t>(mebibyte)) == 0) return 2;  // that is no proof
   const auto results = each_rank(3, [](Job& job) {
     Deadline deadline = ample();
-    const auto segment = share(job, 7, ranks_below(3), 8 * mebibyte, 8 * mebibyte, deadline);
+    const auto segment = share(job, 7, ranks_below(3), {8 * mebibyte, 8 * mebibyte, 8 * mebibyte}, deadline);
     EXPECT_EQ(allocated(*segment), 8 * mebibyte);
     expect_shared(*segment, ranks_below(3), job.rank(), 7 * mebibyte);
   });

@@ -1,6 +1,7 @@
 #include "transport/shm/shm.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <optional>
@@ -164,6 +165,10 @@ class ShmTransport final : public JobTransport {
   Backend kind() const noexcept override { return Backend::shm; }
   Arena* arena() noexcept override { return arena_ ? &*arena_ : nullptr; }
   Doors* doors() noexcept override { return &*doors_; }
+  std::span<std::byte> heap(int of) override {
+    return of == rank() ? host_->heap().own() : host_->heap().of(members()[static_cast<std::size_t>(of)]);
+  }
+  std::shared_ptr<std::byte> allocate(std::size_t bytes) override { return host_->heap().allocate(bytes); }
   bool is_first_to_fail() override { return memory_->claim_failure(); }
 
   std::unique_ptr<Transport> sub(const GroupId& id, std::span<const int> chosen) override {
@@ -185,14 +190,21 @@ std::uint64_t job_segment() { return hash_of({0}); }
 
 }  // namespace
 
-Host::Host(std::shared_ptr<Job> job, std::unique_ptr<Segment> segment)
+Host::Host(std::shared_ptr<Job> job, std::unique_ptr<Segment> segment, const JobLayout& layout)
     : job_(std::move(job)),
       segment_(std::move(segment)),
+      layout_(layout),
+      heap_(std::make_shared<Heap>(segment_->descriptor(), layout, job_->rank())),
       bell_(base::real_scheduler(), bell_of(job_->rank())) {}
 
 base::Bell& Host::bell_of(int rank) noexcept {
-  const JobLayout layout{static_cast<std::size_t>(job_->size())};
-  return *reinterpret_cast<base::Bell*>(segment_->data() + layout.bell(static_cast<std::size_t>(rank)));
+  return *reinterpret_cast<base::Bell*>(segment_->data() + layout_.bell(static_cast<std::size_t>(rank)));
+}
+
+// Address space for the tensors of a rank: no rank can have more than the machine, and all see the same
+// machine.
+std::size_t Host::heap_bytes() {
+  return static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
 std::shared_ptr<Host> Host::open(std::shared_ptr<Job> job, base::Deadline& deadline) {
@@ -200,9 +212,10 @@ std::shared_ptr<Host> Host::open(std::shared_ptr<Job> job, base::Deadline& deadl
     throw base::Problem(ErrorKind::unavailable, -1, "shm needs all ranks on one host, but " + job->apart());
   }
   const std::vector<int> everybody = job->everybody();
-  const std::size_t bytes = JobLayout{everybody.size()}.bytes();
-  auto segment = share(*job, job_segment(), everybody, bytes, bytes, deadline);
-  return std::shared_ptr<Host>(new Host(std::move(job), std::move(segment)));
+  const JobLayout layout{everybody.size(), heap_bytes()};
+  auto segment =
+      share(*job, job_segment(), everybody, {layout.bytes(), layout.reserved(), layout.reserved()}, deadline);
+  return std::shared_ptr<Host>(new Host(std::move(job), std::move(segment), layout));
 }
 
 std::unique_ptr<Transport> connect(const std::shared_ptr<Host>& host, const GroupId& id,
@@ -213,7 +226,8 @@ std::unique_ptr<Transport> connect(const std::shared_ptr<Host>& host, const Grou
   // A group of one needs no wires.
   const std::size_t slot = members.size() > 1 ? slot_bytes_for(config.arena_bytes, members.size()) : 0;
   const GroupLayout layout{members.size(), slot};
-  auto segment = share(host->job(), group, members, layout.bytes(), layout.reserved(), deadline, proceed);
+  auto segment = share(host->job(), group, members, {layout.bytes(), layout.reserved(), layout.bytes()},
+                       deadline, proceed);
   auto memory = std::make_unique<GroupMemory>(layout, std::move(segment));
   return std::make_unique<ShmTransport>(host, std::move(memory), group, members);
 }

@@ -7,6 +7,7 @@
 
 #include "base/scheduler.hpp"
 #include "transport/job.hpp"
+#include "transport/shm/heap.hpp"
 #include "transport/shm/segment.hpp"
 #include "transport/transport.hpp"
 
@@ -23,12 +24,17 @@ class Host {
   /// What the waiters of this process sleep on; others ring it.
   base::Event& bell() noexcept { return bell_; }
   base::Bell& bell_of(int rank) noexcept;
+  /// Memory for tensors that all ranks of the job address.
+  Heap& heap() noexcept { return *heap_; }
 
  private:
-  Host(std::shared_ptr<Job> job, std::unique_ptr<Segment> segment);
+  Host(std::shared_ptr<Job> job, std::unique_ptr<Segment> segment, const JobLayout& layout);
+  static std::size_t heap_bytes();
 
   std::shared_ptr<Job> job_;
   std::unique_ptr<Segment> segment_;
+  const JobLayout layout_;
+  std::shared_ptr<Heap> heap_;
   base::Event bell_;
 };
 

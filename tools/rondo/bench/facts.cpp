@@ -101,6 +101,7 @@ Json facts_of(const Field& field, const BenchOptions& options, std::optional<dou
   facts["ranks on this host"] = group.local_size();
   if (!group.fallback_reason().empty()) facts["a group of one"] = group.fallback_reason();
   facts["mode"] = mode_text(options.effort.mode);
+  if (options.shared_memory) facts["memory"] = "shared: tensors of Group::allocate";
   facts["times"] =
       "every sample as long as on the slowest rank; bandwidths from the median, 1 GB/s = 1e9 B/s";
   facts["clock read (ns)"] = fmt::format("{:.0f}", clock_cost() * 1e9);

@@ -35,6 +35,8 @@ Call:
   --op NAME             Reduction of all_reduce, reduce and reduce_scatter. Default: sum.
   -r, --root RANK       Root of reduce, broadcast, gather and scatter. Default: 0.
   --place WHERE         out (from one memory to another), in (in place), or both (default).
+  --memory WHOSE        own (each rank's; default), or shared: tensors of Group::allocate, which the ranks of a host
+                        read in place.
 
 Effort:
   -n, --samples COUNT   Samples per row. Default: as many as fit into --seconds, from 10 to 5000.

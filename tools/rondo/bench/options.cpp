@@ -53,6 +53,13 @@ std::optional<Placement> parse_placement(std::string_view text) {
   return std::nullopt;
 }
 
+// Whether it is shared.
+std::optional<bool> parse_memory(std::string_view text) {
+  if (text == "own") return false;
+  if (text == "shared") return true;
+  return std::nullopt;
+}
+
 std::string names_of_backends() {
   std::string text;
   for (int i = 0; i < backend_count; ++i)
@@ -128,6 +135,8 @@ void add_call(CLI::App& app, BenchOptions& options) {
       [&options](int value) { options.root = value; });
   add(app, "--place", "out, in or both", parse_placement,
       [&options](Placement value) { options.placement = value; });
+  add(app, "--memory", "own or shared", parse_memory,
+      [&options](bool value) { options.shared_memory = value; });
   add(app, "-c,--check", "0 or 1", parse_switch, [&options](bool value) { options.check = value; });
   add(app, "--floor", "0 or 1", parse_switch, [&options](bool value) { options.floors = value; });
   add(app, "--backends", "a comma list of " + names_of_backends(), parse_backends,

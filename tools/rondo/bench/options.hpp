@@ -26,6 +26,7 @@ struct BenchOptions {
   std::optional<ReduceOp> op;
   int root = 0;
   Placement placement = Placement::both;
+  bool shared_memory = false;  ///< tensors of Group::allocate
   Effort effort;
   bool check = true;
   std::vector<Backend> backends;  ///< that take turns; none: the job's own

@@ -63,7 +63,8 @@ std::vector<Runner::Planned> Runner::plan(const std::vector<BenchTest>& tests) c
   for (const BenchTest& test : tests) {
     const VerbInfo& info = info_of(test.verb);
     for (const std::size_t count : counts_of_sweep(options_, test.verb, field_.control.size())) {
-      Case what{test.verb, options_.dtype, test.op, info.rooted ? options_.root : 0, count, false};
+      Case what{test.verb, options_.dtype,        test.op, info.rooted ? options_.root : 0, count,
+                false,     options_.shared_memory};
       if (info.out_of_place && options_.placement != Placement::in) cases.push_back({&test, what});
       what.in_place = true;
       if (info.in_place && options_.placement != Placement::out) cases.push_back({&test, what});

@@ -73,8 +73,9 @@ Workload::Workload(const Group& group, const Case& what)
   const auto rank = static_cast<std::size_t>(group.rank());
   const Counts counts = counts_of(what, group.rank(), static_cast<std::size_t>(group.size()), window_);
   const auto allocate = [&](std::size_t count) {
+    const std::initializer_list<std::int64_t> shape{static_cast<std::int64_t>(count)};
     try {
-      memory_.emplace_back(what.dtype, std::initializer_list<std::int64_t>{static_cast<std::int64_t>(count)});
+      memory_.push_back(what.shared ? group.allocate(what.dtype, shape) : Tensor(what.dtype, shape));
     } catch (const std::bad_alloc&) {
       throw std::runtime_error(fmt::format("rank {} has no memory for {} elements of {}; -e bounds the size",
                                            group.rank(), count, to_string(what.dtype)));

@@ -18,6 +18,7 @@ struct Case {
   int root = 0;                 ///< where it has one
   std::size_t count = 0;        ///< elements, per part where the size is that of n parts
   bool in_place = false;
+  bool shared = false;  ///< in memory of Group::allocate, instead of this rank's own
 };
 
 class Workload {
