@@ -14,6 +14,7 @@
 
 #include "base/fd.hpp"
 #include "bench/contenders.hpp"
+#include "bench/drawing.hpp"
 #include "bench/facts.hpp"
 #include "bench/floor_report.hpp"
 #include "bench/report.hpp"
@@ -142,7 +143,7 @@ int bench_rank(const Group& group, const BenchOptions& options, std::ostream* ou
     const std::optional<double> trip = cross_core_trip();
     if (has_floors(field, options)) floors = measure_floors(plan_of_floors(field, options, tests), stop);
     const Columns columns{field.contenders.size() > 1, floors.has_value()};
-    report = make_report(options.format, columns, *out);
+    report = drawn(make_report(options.format, columns, *out), options);
     report->begin(facts_of(field, options, trip));
   }
   group.barrier();  // the others sleep while one measures the floors
@@ -152,6 +153,7 @@ int bench_rank(const Group& group, const BenchOptions& options, std::ostream* ou
 int bench(const BenchOptions& options) {
   try {
     const HeldSignals held;
+    if (!options.from.empty()) return Config::from_env().rank.value_or(0) != 0 ? 0 : draw_from(options);
     if (std::ranges::find(options.tests, "floor") != options.tests.end()) {
       if (Config::from_env().rank.value_or(0) != 0) return 0;  // one measures; the others must not disturb
       Output output(options, true);

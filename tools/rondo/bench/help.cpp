@@ -7,6 +7,7 @@ const char* const bench_help = R"(rondo bench - measure collectives and messages
 Usage:
   rondo run -n COUNT -- rondo bench TEST... [OPTIONS]
   rondo bench --ranks COUNT TEST... [OPTIONS]
+  rondo bench --from FILE [--html FILE] [--svg FILE]
   rondo bench floor [-b SIZE] [-e SIZE] [-f COUNT] [--seconds SECONDS] [--json | --csv] [-o FILE]
 
 Every rank runs the same tests; rank 0 prints. Without a job and without --ranks there is one rank.
@@ -53,6 +54,10 @@ Output:
   --json                One JSON document at the end.
   --csv                 Comma-separated values.
   -o, --output FILE     Into a file instead of standard output.
+  --html FILE           Besides, a page with the curves: time and bus bandwidth over the size, logarithmic, a line for
+                        every backend, and the floor. It needs nothing besides itself.
+  --svg FILE            Besides, the curves as a picture.
+  --from FILE           Measure nothing: draw what --json has written to FILE, into --html or --svg.
   --progress            Tell on standard error which row is measured, also when that is no terminal.
   --ranks COUNT         As threads of this process instead of a job (backend sim).
   -h, --help            Print this.

@@ -206,6 +206,9 @@ CLI::App* add_bench(CLI::App& app, BenchOptions& options) {
   CLI::Option* csv = bench->add_flag_callback("--csv", [&options] { options.format = Format::csv; });
   csv->excludes(json);
   bench->add_option("-o,--output", options.output);
+  bench->add_option("--html", options.html);
+  bench->add_option("--svg", options.svg);
+  bench->add_option("--from", options.from);
   bench->add_flag("--progress", options.progress);
   return bench;
 }

@@ -34,6 +34,9 @@ struct BenchOptions {
   bool progress = false;          ///< also where standard error is no terminal
   Format format = Format::table;
   std::string output;  ///< a file instead of standard output
+  std::string html;    ///< a page with the curves, besides
+  std::string svg;     ///< the curves alone
+  std::string from;    ///< a document of --json to draw, instead of a measurement
   int threads = 0;     ///< so many ranks as threads of this process; 0: the job of the environment
 };
 

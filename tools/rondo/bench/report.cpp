@@ -115,53 +115,58 @@ class CsvReport : public Report {
   std::ostream& out_;
 };
 
-class JsonReport : public Report {
+class JsonReport : public DocumentReport {
  public:
   explicit JsonReport(std::ostream& out) : out_(out) {}
 
-  void begin(const Json& header) override {
-    document_["header"] = header;
-    document_["rows"] = Json::array();
-  }
-  void row(const Row& row) override {
-    Json each;
-    each["test"] = row.test;
-    each["size"] = row.bytes;
-    each["count"] = row.count;
-    each["type"] = to_string(row.dtype);
-    each["redop"] = row.op ? Json(to_string(*row.op)) : Json();
-    each["root"] = row.root ? Json(*row.root) : Json();
-    each["place"] = place_text(row);
-    each["min_us"] = row.timing.min * micro;
-    each["median_us"] = row.timing.median * micro;
-    each["p99_us"] = row.timing.p99 * micro;
-    each["algbw_GBps"] = row.algbw / giga;
-    each["busbw_GBps"] = row.busbw / giga;
-    each["wrong"] = row.wrong ? Json(*row.wrong) : Json();
-    each["samples"] = row.timing.samples;
-    each["batch"] = row.timing.batch;
-    each["slow_rank"] = row.timing.slowest();
-    each["rank_median_us"] = Json::array();
-    for (const double median : row.timing.rank_medians) each["rank_median_us"].push_back(median * micro);
-    each["floor_us"] = row.floor ? Json(*row.floor * micro) : Json();
-    each["backend"] = row.backend;
-    each["ratio"] = row.ratio ? Json(*row.ratio) : Json();
-    document_["rows"].push_back(std::move(each));
-  }
   void end(const Ending& ending) override {
-    document_["cores at the end"] = trip_text(ending.trip);
-    document_["wrong"] = ending.checked ? Json(ending.wrong) : Json();
-    document_["interrupted"] = ending.interrupted;
-    document_["error"] = ending.error.empty() ? Json() : Json(ending.error);
-    out_ << document_.dump(2, ' ', false, Json::error_handler_t::replace) << "\n" << std::flush;
+    DocumentReport::end(ending);
+    out_ << document().dump(2, ' ', false, Json::error_handler_t::replace) << "\n" << std::flush;
   }
 
  private:
   std::ostream& out_;
-  Json document_;
 };
 
 }  // namespace
+
+void DocumentReport::begin(const Json& header) {
+  document_["header"] = header;
+  document_["rows"] = Json::array();
+}
+
+void DocumentReport::row(const Row& row) {
+  Json each;
+  each["test"] = row.test;
+  each["size"] = row.bytes;
+  each["count"] = row.count;
+  each["type"] = to_string(row.dtype);
+  each["redop"] = row.op ? Json(to_string(*row.op)) : Json();
+  each["root"] = row.root ? Json(*row.root) : Json();
+  each["place"] = place_text(row);
+  each["min_us"] = row.timing.min * micro;
+  each["median_us"] = row.timing.median * micro;
+  each["p99_us"] = row.timing.p99 * micro;
+  each["algbw_GBps"] = row.algbw / giga;
+  each["busbw_GBps"] = row.busbw / giga;
+  each["wrong"] = row.wrong ? Json(*row.wrong) : Json();
+  each["samples"] = row.timing.samples;
+  each["batch"] = row.timing.batch;
+  each["slow_rank"] = row.timing.slowest();
+  each["rank_median_us"] = Json::array();
+  for (const double median : row.timing.rank_medians) each["rank_median_us"].push_back(median * micro);
+  each["floor_us"] = row.floor ? Json(*row.floor * micro) : Json();
+  each["backend"] = row.backend;
+  each["ratio"] = row.ratio ? Json(*row.ratio) : Json();
+  document_["rows"].push_back(std::move(each));
+}
+
+void DocumentReport::end(const Ending& ending) {
+  document_["cores at the end"] = trip_text(ending.trip);
+  document_["wrong"] = ending.checked ? Json(ending.wrong) : Json();
+  document_["interrupted"] = ending.interrupted;
+  document_["error"] = ending.error.empty() ? Json() : Json(ending.error);
+}
 
 void set_bandwidths(Row& row, BenchVerb verb, int ranks) {
   const double seconds = row.timing.median;

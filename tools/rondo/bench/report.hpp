@@ -58,4 +58,16 @@ class Report {
 };
 std::unique_ptr<Report> make_report(Format format, Columns columns, std::ostream& out);
 
+/// Keeps the JSON document.
+class DocumentReport : public Report {
+ public:
+  void begin(const nlohmann::ordered_json& header) override;
+  void row(const Row& row) override;
+  void end(const Ending& ending) override;
+  const nlohmann::ordered_json& document() const noexcept { return document_; }
+
+ private:
+  nlohmann::ordered_json document_;
+};
+
 }  // namespace rondo::tools::bench
