@@ -30,13 +30,18 @@ std::string_view to_string(Backend backend) noexcept;
 Backend parse_backend(std::string_view name);
 std::ostream& operator<<(std::ostream& out, Backend backend);
 
+/// What the ranks of a ring say to each other: rondo's own frames, or the bare bytes of MLX.
+enum class RingWire : std::uint8_t { rondo, mlx };
+
 /// Everything that can be set from outside. Fields that touch the protocol must be equal on all ranks, which
 /// set-up compares.
 struct Config {
   Backend backend = Backend::any;  ///< RONDO_BACKEND
-  std::optional<int> rank;         ///< RONDO_RANK
+  std::optional<int> rank;         ///< RONDO_RANK, else MLX_RANK
   std::optional<int> size;         ///< RONDO_SIZE
   std::string rendezvous;          ///< RONDO_RENDEZVOUS: host:port of rank 0, or file:DIRECTORY
+  std::string hostfile;  ///< RONDO_HOSTFILE, else MLX_HOSTFILE: the addresses of a ring, one entry per rank
+  RingWire ring_wire = RingWire::rondo;  ///< RONDO_RING_WIRE=rondo|mlx
   std::string launcher;  ///< RONDO_LAUNCHER: host:port of the launcher, which then serves the rendezvous
   std::optional<int> secret_fd;  ///< RONDO_SECRET_FD: a descriptor to read the job's secret from
   std::string secret_file;       ///< RONDO_SECRET_FILE: the same from a file that only its owner may read

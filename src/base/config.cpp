@@ -153,6 +153,12 @@ bool parse_log(std::string_view text, bool& value) {
   return true;
 }
 
+bool parse_ring_wire(std::string_view text, RingWire& value) {
+  if (text != "rondo" && text != "mlx") return false;
+  value = text == "mlx" ? RingWire::mlx : RingWire::rondo;
+  return true;
+}
+
 using Text = std::string_view;
 using Printed = std::optional<std::string>;  // nothing: not set
 
@@ -163,13 +169,14 @@ struct Setting {
   const char* expected;
   bool (*parse)(Text, Config&);
   Printed (*print)(const Config&);
+  const char* twin = nullptr;  // another library's name for it, read when `name` is not set
 };
 
 constexpr const char* a_time = "a time greater than 0 such as 60, 1.5s, 250ms or 2min";
 constexpr const char* some_bytes = "a number of bytes up to 1024GiB such as 4096, 64KiB or 1MiB";
 
 // parse_backend says itself what it expected.
-constexpr std::array<Setting, 16> settings = {{
+constexpr std::array<Setting, 18> settings = {{
     {"RONDO_BACKEND", "backend",
      "What carries the bytes of groups; `any` takes shm where all ranks are on one host, else tcp", "",
      [](Text t, Config& c) {
@@ -177,9 +184,9 @@ constexpr std::array<Setting, 16> settings = {{
        return true;
      },
      [](const Config& c) -> Printed { return std::string(to_string(c.backend)); }},
-    {"RONDO_RANK", "rank", "This process's number in its job", "a whole number from 0 to 2147483647",
-     [](Text t, Config& c) { return parse_int(t, 0, c.rank); },
-     [](const Config& c) { return print_int(c.rank); }},
+    {"RONDO_RANK", "rank", "This process's number in its job. Without it, `MLX_RANK`",
+     "a whole number from 0 to 2147483647", [](Text t, Config& c) { return parse_int(t, 0, c.rank); },
+     [](const Config& c) { return print_int(c.rank); }, "MLX_RANK"},
     {"RONDO_SIZE", "size", "How many processes the job has", "a whole number from 1 to 2147483647",
      [](Text t, Config& c) { return parse_int(t, 1, c.size); },
      [](const Config& c) { return print_int(c.size); }},
@@ -188,6 +195,15 @@ constexpr std::array<Setting, 16> settings = {{
      "shared by all",
      "one line of text", [](Text t, Config& c) { return parse_line(t, c.rendezvous); },
      [](const Config& c) { return print_line(c.rendezvous); }},
+    {"RONDO_HOSTFILE", "hostfile",
+     "The file that lists the addresses of a ring, in the form that MLX reads. Without it, `MLX_HOSTFILE`",
+     "one line of text", [](Text t, Config& c) { return parse_line(t, c.hostfile); },
+     [](const Config& c) { return print_line(c.hostfile); }, "MLX_HOSTFILE"},
+    {"RONDO_RING_WIRE", "ring_wire",
+     "What the ranks of a ring say to each other: rondo's frames, or the bare bytes of MLX, for rings that "
+     "hold MLX processes",
+     "rondo or mlx", [](Text t, Config& c) { return parse_ring_wire(t, c.ring_wire); },
+     [](const Config& c) -> Printed { return c.ring_wire == RingWire::mlx ? "mlx" : "rondo"; }},
     {"RONDO_LAUNCHER", "launcher",
      "`host:port` of the launcher's control connections; the launcher then serves the rendezvous. Set by "
      "`rondo run`",
@@ -242,14 +258,14 @@ std::string quote(Text text) {
   return out + '"';
 }
 
-void set(const Setting& setting, Text text, Config& config) {
+void set(const Setting& setting, const char* name, Text text, Config& config) {
   std::string why = std::string("expected ") + setting.expected;
   try {
     if (setting.parse(text, config)) return;
   } catch (const Error& error) {
     why = error.what();
   }
-  throw Error(ErrorKind::invalid_argument, std::string(setting.name) + '=' + quote(text) + ": " + why);
+  throw Error(ErrorKind::invalid_argument, std::string(name) + '=' + quote(text) + ": " + why);
 }
 
 }  // namespace
@@ -271,15 +287,20 @@ namespace base {
 
 Config parse_config(const Lookup& lookup) {
   Config config;
-  for (const Setting& setting : settings)
-    if (const char* value = lookup(setting.name)) set(setting, value, config);
+  for (const Setting& setting : settings) {
+    if (const char* value = lookup(setting.name)) {
+      set(setting, setting.name, value, config);
+    } else if (setting.twin != nullptr) {
+      if (const char* its = lookup(setting.twin)) set(setting, setting.twin, its, config);
+    }
+  }
   return config;
 }
 
 void validate(const Config& config) {
   Config scratch;
   for (const Setting& setting : settings)
-    if (const Printed value = setting.print(config)) set(setting, *value, scratch);
+    if (const Printed value = setting.print(config)) set(setting, setting.name, *value, scratch);
   if (config.rank && config.size && *config.rank >= *config.size)
     throw Error(ErrorKind::invalid_argument, "RONDO_RANK=" + quote(*print_int(config.rank)) +
                                                  " and RONDO_SIZE=" + quote(*print_int(config.size)) +

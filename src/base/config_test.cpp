@@ -62,6 +62,8 @@ TEST(Config, every_variable_reaches_its_field) {
                                {"RONDO_RANK", "3"},
                                {"RONDO_SIZE", "8"},
                                {"RONDO_RENDEZVOUS", "host:4000"},
+                               {"RONDO_HOSTFILE", "/etc/ring.json"},
+                               {"RONDO_RING_WIRE", "mlx"},
                                {"RONDO_TIMEOUT", "2min"},
                                {"RONDO_INIT_TIMEOUT", "1.25"},
                                {"RONDO_CHECK", "payload,agreement"},
@@ -75,6 +77,8 @@ TEST(Config, every_variable_reaches_its_field) {
   expected.rank = 3;
   expected.size = 8;
   expected.rendezvous = "host:4000";
+  expected.hostfile = "/etc/ring.json";
+  expected.ring_wire = rondo::RingWire::mlx;
   expected.timeout = 120s;
   expected.init_timeout = 1250ms;
   expected.check_agreement = true;
@@ -89,6 +93,18 @@ TEST(Config, every_variable_reaches_its_field) {
 
 TEST(Config, variables_of_others_are_not_looked_at) {
   EXPECT_EQ(parse({{"RONDO_RANKS", "x"}, {"RANK", "5"}, {"rondo_rank", "5"}}), Config());
+}
+
+TEST(Config, names_of_mlx_count_where_rondo_has_said_nothing) {
+  const Config mlx = parse({{"MLX_RANK", "2"}, {"MLX_HOSTFILE", "/a"}});
+  EXPECT_EQ(mlx.rank, 2);
+  EXPECT_EQ(mlx.hostfile, "/a");
+  const Config both =
+      parse({{"MLX_RANK", "x"}, {"RONDO_RANK", "1"}, {"MLX_HOSTFILE", "/a"}, {"RONDO_HOSTFILE", "/b"}});
+  EXPECT_EQ(both.rank, 1);
+  EXPECT_EQ(both.hostfile, "/b");
+  EXPECT_EQ(refusal_of("MLX_RANK", "-1"), "MLX_RANK=\"-1\": expected a whole number from 0 to 2147483647");
+  EXPECT_EQ(refusal_of("RONDO_RING_WIRE", "MLX"), "RONDO_RING_WIRE=\"MLX\": expected rondo or mlx");
 }
 
 TEST(Config, times_are_exact) {
@@ -216,7 +232,8 @@ TEST(Config, text_is_one_line_a_setting) {
   std::ostringstream out;
   out << config;
   EXPECT_EQ(out.str(),
-            "RONDO_BACKEND=any\nRONDO_RANK=1\nRONDO_SIZE=4\nRONDO_TIMEOUT=1.5s\nRONDO_INIT_TIMEOUT=60s\n"
+            "RONDO_BACKEND=any\nRONDO_RANK=1\nRONDO_SIZE=4\nRONDO_RING_WIRE=rondo\nRONDO_TIMEOUT=1.5s\n"
+            "RONDO_INIT_TIMEOUT=60s\n"
             "RONDO_CHECK=\nRONDO_EAGER_BYTES=32KiB\nRONDO_CREDIT_BYTES=1MiB\nRONDO_ARENA_BYTES=1MiB\n"
             "RONDO_SINGLE_COPY_BYTES=32KiB\nRONDO_LOG=warn\n");
 }
