@@ -121,7 +121,7 @@ Shape GroupBackend::shape_for(std::string_view verb, const std::function<Shape(S
 void GroupBackend::run(const Collective& call, std::optional<Duration> timeout, std::string_view name) {
   const Verb verb = verb_of(call);
   check_open(name_of(call));
-  checked(name_of(call), [&] { validate(call, seat()); });
+  checked(name_of(call), [&] { check_call(call); });
   if (seat().size == 1) {
     run_alone(call);
     return;

@@ -107,6 +107,8 @@ class GroupBackend : public std::enable_shared_from_this<GroupBackend> {
   // ---------------------------------------------------------- They throw base::Problem. A Problem inside
   // perform ends the group.
   virtual void perform(const Task& task) = 0;
+  /// The checks of a collective; where a library's own rules hold, its own. Throws Error.
+  virtual void check_call(const Collective& call) const { validate(call, seat()); }
   virtual void perform(const Send& message, base::Deadline& deadline) = 0;
   virtual void perform(const Recv& message, base::Deadline& deadline) = 0;
   virtual void perform(std::span<const Message> messages, base::Deadline& deadline) = 0;

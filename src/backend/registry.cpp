@@ -6,12 +6,14 @@
 #include <mutex>
 
 #include "backend/jobs.hpp"
+#include "backend/mlx_ring/mlx_ring.hpp"
 #include "backend/sim_worlds.hpp"
 #include "backend/solo/solo.hpp"
 #include "base/config_parse.hpp"
 #include "base/log.hpp"
 #include "base/problem.hpp"
 #include "control/secret.hpp"
+#include "rendezvous/hostfile.hpp"
 
 namespace rondo::backend {
 
@@ -71,15 +73,38 @@ Attempt attempt_job(Backend backend, Config config) {
   return {join_job(transport::Job::join(config, deadline), deadline), {}};
 }
 
+// Throws base::Problem when the ring cannot be joined.
+Attempt attempt_ring(const Config& config) {
+  if (config.hostfile.empty() || !config.rank) {
+    return {nullptr,
+            fmt::format("no ring is described: {}{}{} not set", config.rank ? "" : "RONDO_RANK (or MLX_RANK)",
+                        config.rank || !config.hostfile.empty() ? "" : " and ",
+                        config.hostfile.empty() ? (config.rank ? "RONDO_HOSTFILE (or MLX_HOSTFILE) is"
+                                                               : "RONDO_HOSTFILE (or MLX_HOSTFILE) are")
+                                                : " is")};
+  }
+  if (config.ring_wire == RingWire::rondo) {
+    return {nullptr,
+            "RONDO_RING_WIRE=rondo: rondo's own frames do not go around rings in this version; "
+            "RONDO_RING_WIRE=mlx speaks the wire of MLX"};
+  }
+  base::Deadline deadline(base::real_scheduler(), config.init_timeout);
+  return {join_mlx_ring(rendezvous::read_hostfile(config.hostfile), *config.rank, config, deadline), {}};
+}
+
 Attempt attempt(Backend backend, const Config& config) {
   switch (backend) {
     case Backend::sim:
       return attempt_sim(config);
+    case Backend::ring:
+      return attempt_ring(config);
     case Backend::any:
+      if (!base::incomplete_reason(config).empty() && config.rank && !config.hostfile.empty())
+        return attempt_ring(config);
+      return attempt_job(backend, config);
     case Backend::tcp:
     case Backend::shm:
       return attempt_job(backend, config);
-    case Backend::ring:
     case Backend::mpi:
     case Backend::jaccl:
     case Backend::nccl:
@@ -131,9 +156,8 @@ std::string unavailable_reason(Backend backend) {
     case Backend::sim:
     case Backend::tcp:
     case Backend::shm:
-      return {};
     case Backend::ring:
-      return fmt::format(absent, "ring", "MLX_RANK and MLX_HOSTFILE");
+      return {};
     case Backend::mpi:
       return fmt::format(absent, "mpi", "MLX_MPI_LIBNAME and the variables of an MPI launcher");
     case Backend::jaccl:
@@ -177,6 +201,10 @@ std::shared_ptr<GroupBackend> init(bool strict, Backend backend) {
     base::Log(config.log)
         .warn(fmt::format("RONDO_SIZE={} promises a job, but this is a group of one: {}", *config.size,
                           made.reason));
+  } else if (config.rank && !config.hostfile.empty()) {
+    base::Log(config.log)
+        .warn(fmt::format("the hostfile \"{}\" promises a ring, but this is a group of one: {}",
+                          config.hostfile, made.reason));
   }
   return make_solo(backend, config.timeout, made.reason);
 }
