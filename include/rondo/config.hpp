@@ -53,7 +53,8 @@ struct Config {
   bool check_payload = false;              ///< RONDO_CHECK=payload: a checksum with every payload
   std::size_t eager_bytes = 32 * 1024;     ///< RONDO_EAGER_BYTES: larger messages wait for the receive
   std::size_t credit_bytes = 1024 * 1024;  ///< RONDO_CREDIT_BYTES: sent and not yet matched, per peer
-  std::size_t arena_bytes = 1024 * 1024;   ///< RONDO_ARENA_BYTES: shared memory per rank; 0: none
+  std::string tuning;  ///< RONDO_TUNING: a file with a table of algorithms, as rondo bench --tune writes it
+  std::size_t arena_bytes = 1024 * 1024;  ///< RONDO_ARENA_BYTES: shared memory per rank; 0: none
   std::size_t single_copy_bytes =
       32 *
       1024;  ///< RONDO_SINGLE_COPY_BYTES: from here on ranks of a host read each other's memory; 0: never

@@ -14,6 +14,7 @@ namespace RONDO_EXPORT rondo {
 /// where none before it fits. A fact that is missing does not matter to the row.
 struct SelectionRow {
   std::string collective;
+  std::size_t least_bytes = 0;            ///< inclusive, like the next
   std::optional<std::size_t> most_bytes;  ///< of the vector, or of the gathered result; inclusive
   int least_ranks = 0;
   std::optional<int> most_ranks;      ///< inclusive
@@ -22,7 +23,8 @@ struct SelectionRow {
   std::string algorithm;
 };
 
-/// The table, in the order in which it is searched.
+/// The table, in the order in which it is searched: the rows of RONDO_TUNING, if it is set, before the
+/// shipped ones. Throws Error(invalid_argument) for a tuning that cannot be read.
 std::vector<SelectionRow> selection_table();
 /// The same as text, one row a line, below a line of titles.
 std::string selection_text();

@@ -2,7 +2,8 @@
 
 #include <limits>
 
-#include "collective/select.hpp"
+#include "collective/tuning.hpp"
+#include "rondo/config.hpp"
 
 namespace rondo {
 
@@ -19,14 +20,16 @@ std::optional<bool> flag(int wanted) { return wanted < 0 ? std::nullopt : std::o
 
 std::vector<SelectionRow> selection_table() {
   std::vector<SelectionRow> rows;
-  for (const collective::Row& row : collective::default_table()) {
-    rows.push_back({std::string(transport::to_string(row.verb)), unless_any(row.bytes_to), row.size_from,
-                    unless_any(row.size_to), flag(row.arena), flag(row.combines_once),
+  for (const collective::Row& row : collective::table_with(Config::from_env().tuning)) {
+    rows.push_back({std::string(transport::to_string(row.verb)), row.bytes_from, unless_any(row.bytes_to),
+                    row.size_from, unless_any(row.size_to), flag(row.arena), flag(row.combines_once),
                     std::string(collective::to_string(row.algorithm))});
   }
   return rows;
 }
 
-std::string selection_text() { return collective::to_string(collective::default_table()); }
+std::string selection_text() {
+  return collective::to_string(collective::table_with(Config::from_env().tuning));
+}
 
 }  // namespace rondo

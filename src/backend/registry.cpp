@@ -12,6 +12,7 @@
 #include "base/config_parse.hpp"
 #include "base/log.hpp"
 #include "base/problem.hpp"
+#include "collective/tuning.hpp"
 #include "control/secret.hpp"
 #include "rendezvous/hostfile.hpp"
 
@@ -69,6 +70,7 @@ Attempt attempt_job(Backend backend, Config config) {
   const std::string missing = base::incomplete_reason(config);
   if (!missing.empty()) return {nullptr, "no job is described: " + missing};
   config.backend = backend;
+  (void)collective::table_with(config.tuning);  // what cannot be read is told before others wait
   base::Deadline deadline(base::real_scheduler(), config.init_timeout);
   return {join_job(transport::Job::join(config, deadline), deadline), {}};
 }
@@ -222,6 +224,7 @@ std::shared_ptr<GroupBackend> init(const Config& config) {
 
 std::shared_ptr<GroupBackend> init(const Config& config, const rendezvous::Callback& exchange) {
   check_exchange(config, exchange);
+  (void)collective::table_with(config.tuning);
   try {
     base::Deadline deadline(base::real_scheduler(), config.init_timeout);
     return join_job(transport::Job::join(config, exchange, deadline), deadline);

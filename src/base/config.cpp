@@ -176,7 +176,7 @@ constexpr const char* a_time = "a time greater than 0 such as 60, 1.5s, 250ms or
 constexpr const char* some_bytes = "a number of bytes up to 1024GiB such as 4096, 64KiB or 1MiB";
 
 // parse_backend says itself what it expected.
-constexpr std::array<Setting, 18> settings = {{
+constexpr std::array<Setting, 19> settings = {{
     {"RONDO_BACKEND", "backend",
      "What carries the bytes of groups; `any` takes shm where all ranks are on one host, else tcp", "",
      [](Text t, Config& c) {
@@ -246,6 +246,11 @@ constexpr std::array<Setting, 18> settings = {{
      "it is faster; 0: never",
      some_bytes, [](Text t, Config& c) { return parse_bytes(t, c.single_copy_bytes); },
      [](const Config& c) -> Printed { return print_bytes(c.single_copy_bytes); }},
+    {"RONDO_TUNING", "tuning",
+     "A file with rows of the selection table, as `rondo bench --tune` writes it; they stand before the "
+     "shipped ones",
+     "one line of text", [](Text t, Config& c) { return parse_line(t, c.tuning); },
+     [](const Config& c) { return print_line(c.tuning); }},
     {"RONDO_LOG", "log", "Warnings on standard error, or none", "off or warn",
      [](Text t, Config& c) { return parse_log(t, c.log); },
      [](const Config& c) -> Printed { return c.log ? "warn" : "off"; }},

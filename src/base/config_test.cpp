@@ -71,6 +71,7 @@ TEST(Config, every_variable_reaches_its_field) {
                                {"RONDO_CREDIT_BYTES", "3MiB"},
                                {"RONDO_ARENA_BYTES", "0"},
                                {"RONDO_SINGLE_COPY_BYTES", "9KiB"},
+                               {"RONDO_TUNING", "tables/here.json"},
                                {"RONDO_LOG", "off"}});
   Config expected;
   expected.backend = Backend::shm;
@@ -87,6 +88,7 @@ TEST(Config, every_variable_reaches_its_field) {
   expected.credit_bytes = std::size_t{3} << 20;
   expected.arena_bytes = 0;
   expected.single_copy_bytes = 9 * 1024;
+  expected.tuning = "tables/here.json";
   expected.log = false;
   EXPECT_EQ(config, expected);
 }
@@ -215,6 +217,7 @@ TEST(Config, text_reads_back_as_the_same_settings) {
   odd.credit_bytes = std::size_t{5} << 30;
   odd.arena_bytes = 0;
   odd.single_copy_bytes = 0;
+  odd.tuning = "/a b/t=1.json";
   odd.log = false;
   Config both;
   both.check_agreement = both.check_payload = true;

@@ -107,8 +107,8 @@ constexpr Row rows[] = {
 bool allows(int wanted, bool fact) noexcept { return wanted == either || (wanted == yes) == fact; }
 
 bool fits(const Row& row, const Facts& facts) noexcept {
-  return row.verb == facts.verb && facts.bytes <= row.bytes_to && facts.size >= row.size_from &&
-         facts.size <= row.size_to && allows(row.arena, facts.arena) &&
+  return row.verb == facts.verb && facts.bytes >= row.bytes_from && facts.bytes <= row.bytes_to &&
+         facts.size >= row.size_from && facts.size <= row.size_to && allows(row.arena, facts.arena) &&
          allows(row.combines_once, facts.combines_once);
 }
 
@@ -139,10 +139,12 @@ Algorithm select(std::span<const Row> table, const Facts& facts) {
 }
 
 std::string to_string(std::span<const Row> table) {
-  constexpr auto line = "{:<17} {:>8}  {:<8} {:<7} {:<14} {}\n";
-  std::string text = fmt::format(line, "collective", "up to", "ranks", "arena", "combined once", "algorithm");
+  constexpr auto line = "{:<17} {:>8} {:>8}  {:<8} {:<7} {:<14} {}\n";
+  std::string text =
+      fmt::format(line, "collective", "from", "up to", "ranks", "arena", "combined once", "algorithm");
   for (const Row& row : table) {
-    fmt::format_to(std::back_inserter(text), line, transport::to_string(row.verb), bytes_text(row.bytes_to),
+    fmt::format_to(std::back_inserter(text), line, transport::to_string(row.verb),
+                   row.bytes_from == 0 ? "0" : bytes_text(row.bytes_from), bytes_text(row.bytes_to),
                    ranks_text(row.size_from, row.size_to), flag_text(row.arena), flag_text(row.combines_once),
                    to_string(row.algorithm));
   }

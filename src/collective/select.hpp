@@ -41,6 +41,7 @@ struct Row {
   int arena;               ///< 1: only with, 0: only without, -1: either
   int combines_once;       ///< likewise
   Algorithm algorithm;
+  std::size_t bytes_from = 0;
 };
 
 /// The shipped table.

@@ -125,12 +125,12 @@ TEST(Select, FirstRowThatFitsWins) {
 }
 
 TEST(Select, TextIsAligned) {
-  const Row table[] = {{Verb::all_reduce, 65536, 2, 4, 0, 1, Algorithm::one_shot},
+  const Row table[] = {{Verb::all_reduce, 65536, 2, 4, 0, 1, Algorithm::one_shot, 1000},
                        {Verb::reduce_scatter_v, ~std::size_t{0}, 2, 2147483647, -1, 0, Algorithm::direct}};
   EXPECT_EQ(to_string(table),
-            "collective           up to  ranks    arena   combined once  algorithm\n"
-            "all_reduce          64 KiB  2..4     no      yes            one_shot\n"
-            "reduce_scatter_v       any  2..      any     no             direct\n");
+            "collective            from    up to  ranks    arena   combined once  algorithm\n"
+            "all_reduce          1000 B   64 KiB  2..4     no      yes            one_shot\n"
+            "reduce_scatter_v         0      any  2..      any     no             direct\n");
   std::istringstream lines(to_string(default_table()));
   std::size_t count = 0;
   for (std::string line; std::getline(lines, line);) ++count;

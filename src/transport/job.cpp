@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <fstream>
+#include <iterator>
+
 #include <algorithm>
 #include <numeric>
 #include <sstream>
@@ -19,14 +22,23 @@ namespace rondo::transport {
 
 namespace {
 
+// What the ranks compare of a tuning: its bytes. That it can be read has been seen before.
+std::string tuning_mark(const std::string& path) {
+  if (path.empty()) return "none";
+  std::ifstream file(path);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  return fmt::format("{:016x}", payload_hash(std::as_bytes(std::span(text))));
+}
+
 // What must be equal on all ranks, in words.
 std::string protocol_settings(const Config& config) {
   return fmt::format(
       "RONDO_BACKEND={} RONDO_CHECK={}{}{} RONDO_EAGER_BYTES={} RONDO_CREDIT_BYTES={} "
-      "RONDO_ARENA_BYTES={} RONDO_SINGLE_COPY_BYTES={}",
+      "RONDO_ARENA_BYTES={} RONDO_SINGLE_COPY_BYTES={} RONDO_TUNING={}",
       to_string(config.backend), config.check_agreement ? "agreement" : "",
       config.check_agreement && config.check_payload ? "," : "", config.check_payload ? "payload" : "",
-      config.eager_bytes, config.credit_bytes, config.arena_bytes, config.single_copy_bytes);
+      config.eager_bytes, config.credit_bytes, config.arena_bytes, config.single_copy_bytes,
+      tuning_mark(config.tuning));
 }
 
 // The launcher serves the rendezvous, else rank 0.

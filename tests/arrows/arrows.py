@@ -45,6 +45,7 @@ LIBRARIES = {
     "hwy/": {"tensor"},
     "xxhash.h": {"transport"},
     "openssl/": {"control"},
+    "nlohmann/": {"collective", "rendezvous", "tools"},
     "fmt/": set(ROOMS) - {"include"},
 }
 

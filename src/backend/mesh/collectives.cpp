@@ -86,8 +86,8 @@ class StampOf {
 
 class Runner {
  public:
-  Runner(const Task& task, Seat seat, CollectiveChannel& channel)
-      : task_(task), seat_(seat), channel_(channel) {}
+  Runner(const Task& task, Seat seat, CollectiveChannel& channel, std::span<const collective::Row> table)
+      : task_(task), seat_(seat), channel_(channel), table_(table) {}
 
   void operator()(const AllReduce& c) {
     const Reduction reduction = reduction_of(c.in.dtype(), c.op, seat_.size);
@@ -218,8 +218,8 @@ class Runner {
   // Selects, and where the ranks share memory but the algorithm does not use it, lets them meet first.
   Algorithm choose(std::size_t bytes, bool combines_once) {
     const transport::Verb verb = verb_of(task_.call);
-    const Algorithm chosen = collective::select(
-        collective::default_table(), {verb, bytes, seat_.size, channel_.has_arena(), combines_once});
+    const Algorithm chosen =
+        collective::select(table_, {verb, bytes, seat_.size, channel_.has_arena(), combines_once});
     if (channel_.has_arena() && chosen != Algorithm::flat) channel_.meet();
     return chosen;
   }
@@ -278,6 +278,7 @@ class Runner {
   const Task& task_;
   Seat seat_;
   CollectiveChannel& channel_;
+  std::span<const collective::Row> table_;
 };
 
 // In which units sizes that differ are told.
@@ -289,16 +290,15 @@ std::size_t row_bytes_of(const Collective& call) {
 
 }  // namespace
 
-void run_collective(const Task& task, Seat seat, transport::CollectiveLane& lane, bool use_arena,
-                    bool agree) {
+void run_collective(const Task& task, Seat seat, transport::CollectiveLane& lane,
+                    std::span<const collective::Row> table, bool agree) {
   Stamp stamp;
   StampOf stamp_of(task, stamp);
   std::visit(stamp_of, task.call);
   const std::size_t row_bytes = row_bytes_of(task.call);
-  CollectiveChannel channel(lane, stamp, task.deadline, use_arena, row_bytes,
-                            row_bytes > 0 ? "rows" : "bytes");
+  CollectiveChannel channel(lane, stamp, task.deadline, true, row_bytes, row_bytes > 0 ? "rows" : "bytes");
   if (agree && !channel.has_arena()) channel.agree();
-  Runner runner(task, seat, channel);
+  Runner runner(task, seat, channel, table);
   std::visit(runner, task.call);
 }
 

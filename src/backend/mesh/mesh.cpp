@@ -154,7 +154,7 @@ class MeshBackend final : public GroupBackend {
 
  private:
   void perform(const Task& task) override {
-    run_collective(task, seat(), lane_, true, engine_->config.check_agreement);
+    run_collective(task, seat(), lane_, engine_->table, engine_->config.check_agreement);
   }
 
   void perform(const Send& message, base::Deadline& deadline) override {

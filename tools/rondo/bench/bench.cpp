@@ -19,6 +19,7 @@
 #include "bench/floor_report.hpp"
 #include "bench/report.hpp"
 #include "bench/runner.hpp"
+#include "bench/tune.hpp"
 
 namespace rondo::tools::bench {
 
@@ -125,6 +126,15 @@ class Output {
   std::ofstream file_;
 };
 
+// What is wrong with the options is the same on all ranks; one says it.
+int tune_main(const Group& group, const BenchOptions& options) {
+  try {
+    return bench_tune(group, options, std::cout, HeldSignals::came);
+  } catch (const std::invalid_argument& error) {
+    return group.rank() == 0 ? explain(error, wrong_usage) : wrong_usage;
+  }
+}
+
 // Strict where a job is described; a plain shell gives a group of one.
 Group join() {
   const Config config = Config::from_env();
@@ -164,6 +174,7 @@ int bench(const BenchOptions& options) {
       return output.closed(bench_threads(options, output.stream()));
     }
     const Group group = join();
+    if (options.tune) return tune_main(group, options);
     Output output(options, group.rank() == 0);
     return output.closed(rank_main(group, options, output.stream()));
   } catch (const std::invalid_argument& error) {

@@ -4,25 +4,24 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 namespace rondo::tools::bench {
 
-namespace {
-
-/// As `control`'s settings, but over `backend`. The launcher watches the ranks of `control` already.
-Config config_over(const Group& control, Backend backend) {
-  Config config = Config::from_env();
-  config.backend = backend;
+Group join_over(const Group& control, Config config) {
   config.rank = control.rank();
   config.size = control.size();
-  config.launcher.clear();
-  return config;
+  config.launcher.clear();  // it watches the ranks of `control` already
+  return init(config, [&](const std::string& mine) { return exchange_over(control, mine); });
 }
 
+namespace {
+
 Group join_over(const Group& control, Backend backend) {
+  Config config = Config::from_env();
+  config.backend = backend;
   try {
-    return init(config_over(control, backend),
-                [&](const std::string& mine) { return exchange_over(control, mine); });
+    return bench::join_over(control, std::move(config));
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::invalid_argument) throw;
     throw std::invalid_argument(fmt::format("--backends {}: {}", to_string(backend), error.what()));

@@ -25,6 +25,10 @@ struct Field {
 /// that cannot be made so.
 Field make_field(const Group& control, const BenchOptions& options);
 
+/// One more group of the ranks of `control`, which meet over it, with these settings. Collective. Throws
+/// Error as init does.
+Group join_over(const Group& control, Config config);
+
 /// "shm", "tcp", "shm#2": what is named again gets a number.
 std::vector<std::string> distinct_names(const std::vector<Backend>& backends);
 

@@ -7,6 +7,7 @@ const char* const bench_help = R"(rondo bench - measure collectives and messages
 Usage:
   rondo run -n COUNT -- rondo bench TEST... [OPTIONS]
   rondo bench --ranks COUNT TEST... [OPTIONS]
+  rondo run -n COUNT -- rondo bench --tune -o FILE [--backends A,B,C] [-b SIZE] [-e SIZE] [-f COUNT] [--seconds SECONDS]
   rondo bench --from FILE [--html FILE] [--svg FILE]
   rondo bench floor [-b SIZE] [-e SIZE] [-f COUNT] [--seconds SECONDS] [--json | --csv] [-o FILE]
 
@@ -58,6 +59,9 @@ Output:
                         every backend, and the floor. It needs nothing besides itself.
   --svg FILE            Besides, the curves as a picture.
   --from FILE           Measure nothing: draw what --json has written to FILE, into --html or --svg.
+  --tune                Measure every algorithm of every collective with this many ranks, over --backends (default: the
+                        job's own), and write the rows in which one is clearly better than the shipped table's to -o
+                        FILE. RONDO_TUNING=FILE then uses them.
   --progress            Tell on standard error which row is measured, also when that is no terminal.
   --ranks COUNT         As threads of this process instead of a job (backend sim).
   -h, --help            Print this.

@@ -209,6 +209,7 @@ CLI::App* add_bench(CLI::App& app, BenchOptions& options) {
   bench->add_option("--html", options.html);
   bench->add_option("--svg", options.svg);
   bench->add_option("--from", options.from);
+  bench->add_flag("--tune", options.tune);
   bench->add_flag("--progress", options.progress);
   return bench;
 }

@@ -36,6 +36,7 @@ struct BenchOptions {
   std::string output;  ///< a file instead of standard output
   std::string html;    ///< a page with the curves, besides
   std::string svg;     ///< the curves alone
+  bool tune = false;   ///< write a table of algorithms instead of measuring tests
   std::string from;    ///< a document of --json to draw, instead of a measurement
   int threads = 0;     ///< so many ranks as threads of this process; 0: the job of the environment
 };

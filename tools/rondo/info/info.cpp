@@ -51,6 +51,7 @@ Json selection_section() {
   Json rows = Json::array();
   for (const SelectionRow& row : selection_table()) {
     rows.push_back({{"collective", row.collective},
+                    {"least bytes", row.least_bytes},
                     {"most bytes", or_null(row.most_bytes)},
                     {"least ranks", row.least_ranks},
                     {"most ranks", or_null(row.most_ranks)},
