@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "rondo/config.hpp"
 #include "rondo/export.hpp"
 
 namespace RONDO_EXPORT rondo {
@@ -23,10 +24,10 @@ struct SelectionRow {
   std::string algorithm;
 };
 
-/// The table, in the order in which it is searched: the rows of RONDO_TUNING, if it is set, before the
-/// shipped ones. Throws Error(invalid_argument) for a tuning that cannot be read.
-std::vector<SelectionRow> selection_table();
+/// The table, in the order in which it is searched: the rows of the file that `config.tuning` names, if it
+/// names one, before the shipped ones. Throws Error(invalid_argument) for a file that cannot be read.
+std::vector<SelectionRow> selection_table(const Config& config = {});
 /// The same as text, one row a line, below a line of titles.
-std::string selection_text();
+std::string selection_text(const Config& config = {});
 
 }  // namespace rondo

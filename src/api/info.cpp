@@ -3,7 +3,6 @@
 #include <limits>
 
 #include "collective/tuning.hpp"
-#include "rondo/config.hpp"
 
 namespace rondo {
 
@@ -18,9 +17,9 @@ std::optional<bool> flag(int wanted) { return wanted < 0 ? std::nullopt : std::o
 
 }  // namespace
 
-std::vector<SelectionRow> selection_table() {
+std::vector<SelectionRow> selection_table(const Config& config) {
   std::vector<SelectionRow> rows;
-  for (const collective::Row& row : collective::table_with(Config::from_env().tuning)) {
+  for (const collective::Row& row : collective::table_with(config.tuning)) {
     rows.push_back({std::string(transport::to_string(row.verb)), row.bytes_from, unless_any(row.bytes_to),
                     row.size_from, unless_any(row.size_to), flag(row.arena), flag(row.combines_once),
                     std::string(collective::to_string(row.algorithm))});
@@ -28,8 +27,8 @@ std::vector<SelectionRow> selection_table() {
   return rows;
 }
 
-std::string selection_text() {
-  return collective::to_string(collective::table_with(Config::from_env().tuning));
+std::string selection_text(const Config& config) {
+  return collective::to_string(collective::table_with(config.tuning));
 }
 
 }  // namespace rondo

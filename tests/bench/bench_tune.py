@@ -53,6 +53,10 @@ with tempfile.TemporaryDirectory() as folder:
     assert told.returncode != 0, told
     assert 'row 1: "algorithm" is "fast", expected one of ring, recursive_doubling' in told.stderr + told.stdout, told
 
+    broken = json.loads(run("info", "--json", RONDO_TUNING=str(path)).stdout)
+    assert '"algorithm" is "fast"' in broken["selection problem"] and len(broken["selection"]) > 20, broken["selection problem"]
+    assert "; the shipped table:" in run("info", RONDO_TUNING=str(path)).stdout
+
     job = ("run", "-n", "2", "--no-prefix", "--", RONDO, "bench")
     mistake("--tune needs -o FILE", *job, "--tune")
     mistake("--tune measures all collectives, but a test is given: all_sum", *job, "all_sum", "--tune", "-o", str(path))

@@ -47,9 +47,9 @@ Json or_null(const std::optional<T>& value) {
   return value ? Json(*value) : Json();
 }
 
-Json selection_section() {
+Json selection_section(const Config& config) {
   Json rows = Json::array();
-  for (const SelectionRow& row : selection_table()) {
+  for (const SelectionRow& row : selection_table(config)) {
     rows.push_back({{"collective", row.collective},
                     {"least bytes", row.least_bytes},
                     {"most bytes", or_null(row.most_bytes)},
@@ -87,13 +87,22 @@ Json collect_info(const std::vector<std::string>& environment) {
   info["topology"] = topology_section();
   info["interfaces"] = interfaces_section(usable_config(environment));
   info["limits"] = limits_section();
-  info["selection"] = selection_section();
+  Config config = usable_config(environment);
+  try {
+    info["selection"] = selection_section(config);
+  } catch (const Error& error) {
+    info["selection problem"] = error.what();
+    info["selection"] = selection_section({});
+    config.tuning.clear();
+  }
+  info["selection text"] = selection_text(config);
   return info;
 }
 
 int info(const InfoOptions& options, const std::vector<std::string>& environment) {
   try {
-    const Json all = collect_info(environment);
+    Json all = collect_info(environment);
+    if (options.json) all.erase("selection text");  // for people
     const std::string text =
         options.json ? all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n" : info_text(all);
     const bool written = std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0;

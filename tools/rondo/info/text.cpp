@@ -101,7 +101,10 @@ std::string info_text(const Json& info) {
   text += "\n" + topology_text(info["topology"]);
   text += "\n" + interfaces_text(info["interfaces"]);
   text += "\n" + limits_text(info["limits"]);
-  return text + "\nSelection of algorithms (the first row that fits)\n" + selection_text();
+  text += "\nSelection of algorithms (the first row that fits)\n";
+  if (info.contains("selection problem"))
+    text += info["selection problem"].get<std::string>() + "; the shipped table:\n";
+  return text + info["selection text"].get<std::string>();
 }
 
 }  // namespace rondo::tools::info
