@@ -189,6 +189,8 @@ std::vector<Row> parse_tuning(std::string_view text, const std::string& name) {
     file = Json::parse(text);
   } catch (const Json::parse_error& error) {
     refuse(name, fmt::format("no JSON at byte {}", error.byte));
+  } catch (const Json::out_of_range&) {
+    refuse(name, "a number in it is out of range");
   }
   if (!file.is_object()) refuse(name, "expected an object with \"rondo tuning\" and \"rows\"");
   const auto kind = file.find("rondo tuning");

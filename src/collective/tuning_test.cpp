@@ -66,6 +66,7 @@ TEST(Tuning, ItsRowsStandBeforeTheShippedOnes) {
 
 TEST(Tuning, WhatIsNoTuningIsNamed) {
   EXPECT_EQ(refusal("{"), "T: no JSON at byte 2");
+  EXPECT_EQ(refusal("[1e999]"), "T: a number in it is out of range");
   EXPECT_EQ(refusal("[]"), "T: expected an object with \"rondo tuning\" and \"rows\"");
   EXPECT_EQ(refusal("{}"), "T: \"rondo tuning\" is absent, expected 1");
   EXPECT_EQ(refusal(R"({"rondo tuning": 2, "rows": []})"), "T: \"rondo tuning\" is 2, expected 1");

@@ -69,6 +69,8 @@ Hostfile parse_hostfile(std::string_view text, const std::string& path) {
     top = Json::parse(text);
   } catch (const Json::parse_error& error) {
     wrong(path, fmt::format("it is not JSON (byte {})", error.byte));
+  } catch (const Json::out_of_range&) {
+    wrong(path, "a number in it is out of range");
   }
   if (!top.is_array()) {
     // MLX takes an object and sorts its keys as text, which puts "10" before "2".

@@ -45,6 +45,7 @@ TEST(Hostfile, every_form_of_mlx) {
 
 TEST(Hostfile, what_is_not_a_hostfile_is_told_by_file_entry_and_value) {
   EXPECT_EQ(refusal_of(" \n"), "hostfile \"h\": it is empty, expected a JSON array with one item per rank");
+  EXPECT_EQ(refusal_of("[1e999]"), "hostfile \"h\": a number in it is out of range");
   EXPECT_EQ(refusal_of("[\"a:1\",").find("hostfile \"h\": it is not JSON (byte "), 0U);
   EXPECT_EQ(refusal_of(R"({"b":"x:1"})"),
             "hostfile \"h\": it holds {\"b\":\"x:1\"}, expected an array with one item per rank");

@@ -83,6 +83,8 @@ with tempfile.TemporaryDirectory() as folder:
     broken = folder / "broken.json"
     broken.write_text('{"header": {}, "rows": [')
     mistake("broken.json: no JSON at byte 25", "--from", str(broken), "--html", page)
+    broken.write_text('{"header": {}, "rows": [1e999]}')
+    mistake("broken.json: a number in it is out of range", "--from", str(broken), "--html", page)
     broken.write_text('{"header": {}, "rows": [{"test": "all_sum"}]}')
     mistake('broken.json: row 1 has no "backend"', "--from", str(broken), "--html", page)
     Page(pathlib.Path(page).read_text())  # what was there is still there

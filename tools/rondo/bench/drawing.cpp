@@ -96,6 +96,8 @@ int draw_from(const BenchOptions& options) {
   } catch (const Json::parse_error& error) {
     throw std::invalid_argument(fmt::format(
         "--from {}: no JSON at byte {}: expected what rondo bench --json writes", options.from, error.byte));
+  } catch (const Json::out_of_range&) {
+    throw std::invalid_argument(fmt::format("--from {}: a number in it is out of range", options.from));
   } catch (const std::invalid_argument& error) {
     throw std::invalid_argument(fmt::format("--from {}: {}", options.from, error.what()));
   }
