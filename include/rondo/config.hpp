@@ -55,9 +55,8 @@ struct Config {
   std::size_t credit_bytes = 1024 * 1024;  ///< RONDO_CREDIT_BYTES: sent and not yet matched, per peer
   std::string tuning;  ///< RONDO_TUNING: a file with a table of algorithms, as rondo bench --tune writes it
   std::size_t arena_bytes = 1024 * 1024;  ///< RONDO_ARENA_BYTES: shared memory per rank; 0: none
-  std::size_t single_copy_bytes =
-      32 *
-      1024;  ///< RONDO_SINGLE_COPY_BYTES: from here on ranks of a host read each other's memory; 0: never
+  /// RONDO_SINGLE_COPY_BYTES: from here on ranks of a host read each other's memory; 0: never
+  std::size_t single_copy_bytes = 32 * 1024;
   bool log = true;  ///< RONDO_LOG=off|warn
 
   /// Reads the environment. Throws Error(invalid_argument) naming the variable, its value and what was

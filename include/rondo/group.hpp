@@ -132,9 +132,10 @@ class Group {
 
   /// A tensor of zeros in memory that the collectives of this group, and of all groups of the same init, use
   /// best. Where ranks share a host's memory every rank reads it in place, without a copy on the way: when
-  /// all ranks pass such tensors, large collectives take half the time or less. Elsewhere it is a tensor like
-  /// any other. The memory is taken from the system at once and goes back with the last handle. Throws Error:
-  /// invalid_argument (the shape), unavailable (not enough memory). Not collective.
+  /// all ranks pass such tensors, most collectives of 64 KiB to some MiB take half the time or less
+  /// (docs/performance.md). Elsewhere it is a tensor like any other. The memory is taken from the system at
+  /// once and goes back with the last handle. Throws Error: invalid_argument (the shape), unavailable (not
+  /// enough memory). Not collective.
   Tensor allocate(DType dtype, std::span<const std::int64_t> shape) const;
   Tensor allocate(DType dtype, std::initializer_list<std::int64_t> shape) const {
     return allocate(dtype, std::span(shape.begin(), shape.size()));

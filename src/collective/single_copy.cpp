@@ -102,10 +102,10 @@ void combine_range(Channel& channel, const Meeting& meeting, ConstBytes in, Rang
 
 }  // namespace
 
-// Two ranks that do not work in place combine everything, each for itself: B bytes read from the other, and
-// no second step. Otherwise each combines its part of the vector and reads the other parts of the result: 2
-// (n - 1) / n B bytes read. In place nobody reads what another writes: a part is read by its owner alone
-// until the step, and written by it alone.
+// Two ranks that do not work in place combine everything, each for itself, up to a size: B bytes read from
+// the other, and no second step. Otherwise each combines its part of the vector and reads the other parts of
+// the result: 2 (n - 1) / n B bytes read. In place nobody reads what another writes: a part is read by its
+// owner alone until the step, and written by it alone.
 bool all_reduce(Channel& channel, Steps& steps, ConstBytes in, Bytes out, const Reduction& reduction) {
   if (!worth(channel, in.size())) return false;
   const Meeting meeting(channel, steps, in, out);

@@ -188,11 +188,11 @@ Pending::~Pending() {
 }
 
 CollectiveChannel::CollectiveChannel(CollectiveLane& lane, const Stamp& stamp, base::Deadline& deadline,
-                                     bool use_arena, std::size_t unit_bytes, std::string_view unit)
+                                     std::size_t unit_bytes, std::string_view unit)
     : lane_(lane),
       stamp_(stamp),
       deadline_(deadline),
-      arena_(use_arena ? lane.transport_.arena() : nullptr),
+      arena_(lane.transport_.arena()),
       unit_bytes_(unit_bytes),
       unit_(unit) {}
 

@@ -73,7 +73,7 @@ class CollectiveLane final : public Receiver {
 class CollectiveChannel final : public Channel {
  public:
   /// Payload sizes that differ are told in units of `unit_bytes`, called `unit` ("rows").
-  CollectiveChannel(CollectiveLane& lane, const Stamp& stamp, base::Deadline& deadline, bool use_arena,
+  CollectiveChannel(CollectiveLane& lane, const Stamp& stamp, base::Deadline& deadline,
                     std::size_t unit_bytes = 1, std::string_view unit = "bytes");
   ~CollectiveChannel() override;
 

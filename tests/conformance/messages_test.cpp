@@ -307,6 +307,25 @@ TEST_P(Messages, AskingWhetherARequestIsDoneGetsItDone) {
   });
 }
 
+// The sender waits for its receiver, who waits in a collective, which waits for the sender.
+TEST_P(Messages, AMessageMovesWhileItsReceiverIsInACollective) {
+  run([&](const Group& group) {
+    constexpr std::int64_t count =
+        700'001;  // several rings, and several pieces where memory is read in place
+    const int last = group.size() - 1;
+    Tensor out = spoiled(DType::float32, Shape{count});
+    if (group.rank() == last) {
+      Request receiving = group.irecv(out.view(), 0);
+      group.barrier();
+      receiving.wait();
+      EXPECT_TRUE(same(out, message(0, DType::float32, {count})));
+      return;
+    }
+    if (group.rank() == 0) group.send(message(0, DType::float32, {count}), last);
+    group.barrier();
+  });
+}
+
 TEST_P(Messages, ARequestTakenBackLeavesTheRestInOrder) {
   run([&](const Group& group) {
     const Tensor untouched = spoiled(DType::float32, Shape{7});

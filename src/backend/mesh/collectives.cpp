@@ -296,7 +296,7 @@ void run_collective(const Task& task, Seat seat, transport::CollectiveLane& lane
   StampOf stamp_of(task, stamp);
   std::visit(stamp_of, task.call);
   const std::size_t row_bytes = row_bytes_of(task.call);
-  CollectiveChannel channel(lane, stamp, task.deadline, true, row_bytes, row_bytes > 0 ? "rows" : "bytes");
+  CollectiveChannel channel(lane, stamp, task.deadline, row_bytes, row_bytes > 0 ? "rows" : "bytes");
   if (agree && !channel.has_arena()) channel.agree();
   Runner runner(task, seat, channel, table);
   std::visit(runner, task.call);
